@@ -1,0 +1,28 @@
+#pragma once
+/// Words for messages: suggestions and lists.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gaussflow {
+
+/// The word of `words` closest to `word` in edit distance, or empty when none is close enough to be a typing error.
+std::string closest(std::string_view word, const std::vector<std::string>& words);
+
+/// " (did you mean 'bandwidth'?)", or empty.
+std::string suggestion(std::string_view word, const std::vector<std::string>& words);
+
+/// "a, b or c".
+std::string either(const std::vector<std::string>& words);
+
+/// Shortest text that reads back as the same double, always with a point or exponent-free integer form ("0.1", "1e-30", "2").
+std::string number_text(double value);
+
+/// "1.06 GB", "412 B".
+std::string bytes_text(double bytes);
+
+/// "0.4 s", "3 min 20 s", "2 h 5 min".
+std::string duration_text(double seconds);
+
+}  // namespace gaussflow
