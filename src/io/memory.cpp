@@ -32,20 +32,41 @@ std::int64_t machine() {
   return unlimited;
 }
 
-/// What a control group leaves, from the given folder up to its root: the tightest limit counts.
-std::int64_t group_limit(const std::string& root, std::string group, const std::string& limit_file,
-                         const std::string& usage_file) {
+/// Page cache that the kernel gives back when it is asked: counted as used, but free for us.
+std::int64_t reclaimable(const std::string& folder, const std::string& prefix) {
+  std::ifstream in(folder + "/memory.stat");
+  std::string key;
+  std::int64_t value = 0, sum = 0;
+  while (in >> key >> value)
+    if (key == prefix + "inactive_file" || key == prefix + "active_file") sum += value;
+  return sum;
+}
+
+/// Names in the two versions of control groups; version 1 is still met on clusters.
+struct GroupFiles {
+  const char* root;
+  const char* limit;
+  const char* usage;
+  const char* prefix;  ///< of the fields of memory.stat that include child groups
+};
+constexpr GroupFiles version1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"};
+constexpr GroupFiles version2{"/sys/fs/cgroup", "memory.max", "memory.current", ""};
+
+/// What is left from the given group up to the root: the tightest limit counts.
+std::int64_t group_limit(const GroupFiles& files, std::string group) {
   std::int64_t least = unlimited;
   for (;;) {
-    const auto limit = number_in(root + group + "/" + limit_file);
-    const auto used = number_in(root + group + "/" + usage_file);
-    if (limit && used) least = std::min(least, std::max<std::int64_t>(0, *limit - *used));
+    const std::string folder = files.root + group + "/";
+    const auto limit = number_in(folder + files.limit);
+    const auto used = number_in(folder + files.usage);
+    if (limit && used)
+      least = std::min(least, std::max<std::int64_t>(0, *limit - *used + reclaimable(folder, files.prefix)));
     if (group.empty() || group == "/") return least;
     group.resize(group.rfind('/'));
   }
 }
 
-/// Lines are "0::/a/b" (version 2) and "4:memory:/a/b" (version 1, still met on clusters).
+/// Lines are "0::/a/b" (version 2) and "4:memory:/a/b" (version 1).
 std::int64_t control_group() {
   std::ifstream in("/proc/self/cgroup");
   std::int64_t least = unlimited;
@@ -53,10 +74,8 @@ std::int64_t control_group() {
     const std::size_t path = line.find(":/");
     if (path == std::string::npos) continue;
     const std::string group = line.substr(path + 1);
-    if (line.starts_with("0::"))
-      least = std::min(least, group_limit("/sys/fs/cgroup", group, "memory.max", "memory.current"));
-    else if (line.find(":memory:") != std::string::npos)
-      least = std::min(least, group_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes"));
+    if (line.starts_with("0::")) least = std::min(least, group_limit(version2, group));
+    if (line.find(":memory:") != std::string::npos) least = std::min(least, group_limit(version1, group));
   }
   return least;
 }

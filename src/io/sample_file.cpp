@@ -96,11 +96,29 @@ std::vector<std::int64_t> reversed_axes(std::int64_t rank) {
   return axes;
 }
 
-/// "[5, 1]" of a flat index.
-std::vector<std::int64_t> unravel(std::int64_t index, at::IntArrayRef shape) {
-  std::vector<std::int64_t> result(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0; index /= shape[axis]) result[axis] = index % shape[axis];
-  return result;
+/// "row 5, column 1" of a flat index; "[1, 5, 1]" where there are other than two axes.
+std::string place(std::int64_t flat, at::IntArrayRef shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0; flat /= shape[axis]) index[axis] = flat % shape[axis];
+  return index.size() == 2 ? fmt::format("row {}, column {}", index[0], index[1])
+                           : fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+/// Says that weights lie beside the samples and are not used, unless they are all equal.
+void note_weights(const Reader& file, const std::string& path, std::int64_t samples, std::vector<std::string>& notes) {
+  const std::string beside = path.substr(0, path.rfind('/')) + "/weights";
+  if (beside == path || !file.has_dataset(beside)) return;
+  const Dataset dataset = file.dataset(beside);
+  if (!dataset.info.numeric() || dataset.shape != std::vector<std::int64_t>{samples}) return;
+  Tensor weights;
+  try {
+    weights = read_weights(file, beside, samples);
+  } catch (const InputError&) {
+    return;  // nobody asked for them
+  }
+  if (!at::equal(weights, weights.slice(0, 0, 1).expand_as(weights)))
+    notes.push_back(
+        fmt::format("{} is not used: every sample counts the same; target.weights: {} uses it", dataset.where, beside));
 }
 
 }  // namespace
@@ -123,7 +141,10 @@ SampleFile read_samples(const DataRef& ref, const SampleOptions& options) {
   check_fill(dataset, result.samples);
   check_samples(result.samples, dataset.where, result.notes);
   result.names = read_names(file, result.dataset, result.samples.size(1));
-  if (!options.weights.empty()) result.weights = read_weights(file, options.weights, result.samples.size(0));
+  if (!options.weights.empty())
+    result.weights = read_weights(file, options.weights, result.samples.size(0));
+  else
+    note_weights(file, result.dataset, result.samples.size(0), result.notes);
   result.digest = sample_digest(result.samples, result.weights);
   return result;
 }
@@ -142,8 +163,8 @@ Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes)
   }
   if (has_reversed_axes(dataset)) values = at::permute(values, reversed_axes(values.dim())).contiguous();
   if (const Marked bad = first_non_finite(values); bad.rows > 0)
-    refuse(dataset, fmt::format("has {} numbers that are not finite, the first at [{}]", bad.rows,
-                                fmt::join(unravel(bad.first, values.sizes()), ", ")));
+    refuse(dataset, fmt::format("has {} of {} numbers that are not finite, the first at {}", bad.rows, values.numel(),
+                                place(bad.first, values.sizes())));
   if (attributes != nullptr) {
     const hdf5::Handle root = file.object("/");
     for (const std::string& name : hdf5::attribute_names(root))
