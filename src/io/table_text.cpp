@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -77,6 +78,17 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
+/// Whether a field of the first row is meant as a number, if a broken one ("1,5", "nan", "NA"), and not as a column's name.
+bool meant_as_number(const Field& field) {
+  std::string word;
+  for (const char c : field.text) word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (word.starts_with('+') || word.starts_with('-')) word.erase(0, 1);
+  for (const char* missing : {"nan", "na", "inf", "infinity", "null", "none"})
+    if (word == missing) return true;
+  if (word.starts_with('.')) word.erase(0, 1);
+  return !field.quoted && !word.empty() && std::isdigit(static_cast<unsigned char>(word.front()));
+}
+
 class TextTable {
  public:
   TextTable(std::string_view text, std::string where) : where_(std::move(where)) {
@@ -95,6 +107,13 @@ class TextTable {
     return tensor_from(values_, static_cast<std::int64_t>(values_.size() / columns_), static_cast<std::int64_t>(columns_));
   }
   const std::vector<std::string>& names() const { return names_; }
+  /// Whether the first row is 0, 1, 2 … over fractions: what pandas writes for columns without names.
+  bool numbered() const {
+    if (!names_.empty() || columns_ < 2) return false;
+    for (std::size_t i = 0; i < columns_; ++i)
+      if (values_[i] != static_cast<double>(i)) return false;
+    return std::any_of(values_.begin(), values_.end(), [](double x) { return x != std::trunc(x); });
+  }
 
  private:
   void add(std::string_view line) {
@@ -106,7 +125,7 @@ class TextTable {
     if (columns_ == 0) {
       columns_ = fields.size();
       first_line_ = line_;
-      if (std::none_of(fields.begin(), fields.end(), [](const Field& f) { return !f.quoted && number(f.text); })) {
+      if (std::none_of(fields.begin(), fields.end(), meant_as_number)) {
         add_names(fields);
         return;
       }
@@ -170,6 +189,11 @@ SampleFile parse_text_table(std::string_view text, const std::string& where, con
   if (!options.weights.empty() && weights < 0)
     throw InputError(fmt::format("{} has no column '{}' for the weights{}", where, options.weights,
                                  suggestion(options.weights, table.names())));
+  if (table.numbered())
+    result.notes.push_back(
+        fmt::format("{}: the first row counts 0, 1, 2 …; if these are column numbers, write the table without "
+                    "them (pandas: header=False)",
+                    where));
   if (kept.empty()) throw InputError(fmt::format("{} has no column of coordinates", where));
   if (!left_out.empty())
     result.notes.push_back(fmt::format("{}: left out {}, the sampler's own columns", where, fmt::join(left_out, ", ")));
