@@ -59,29 +59,40 @@ void check_storable(const State& state) {
       throw std::logic_error(fmt::format("slot '{}' cannot be stored", name));
 }
 
-std::int64_t size_of(const Checkpoint& checkpoint) {
-  std::size_t bytes = 1 << 15;
-  bytes += checkpoint.config.size() + checkpoint.fixed.size() + checkpoint.state.x.nbytes();
-  if (checkpoint.state.log_weights.defined()) bytes += checkpoint.state.log_weights.nbytes();
-  for (const auto& [name, values] : checkpoint.state.slots) bytes += values.nbytes() + 1024;
+/// The state where it can be hashed, written and compared without being fetched again.
+State on_cpu(const State& state) {
+  const auto plain = [](const Tensor& t) { return t.defined() ? t.detach().to(at::kCPU).contiguous() : t; };
+  State result{plain(state.x), plain(state.log_weights), {}, state.step, state.time};
+  for (const auto& [name, values] : state.slots) result.slots[name] = plain(values);
+  return result;
+}
+
+Arrays arrays_of(const State& state) {
+  Arrays arrays{{"/state/particles", state.x},
+                {"/state/step", at::scalar_tensor(state.step, at::kLong)},
+                {"/state/time", at::scalar_tensor(state.time, at::kDouble)}};
+  if (state.log_weights.defined()) arrays["/state/log_weights"] = state.log_weights;
+  for (const auto& [name, values] : state.slots) arrays["/state/slots/" + name] = values;
+  return arrays;
+}
+
+/// Bytes of the file, headers and all, with some to spare.
+std::int64_t size_of(const Checkpoint& checkpoint, const Arrays& arrays) {
+  std::size_t bytes = (1 << 15) + checkpoint.config.size() + checkpoint.fixed.size();
+  for (const auto& [path, values] : arrays) bytes += values.nbytes() + 1024;
   for (const auto& [name, value] : checkpoint.provenance) bytes += name.size() + value.size() + 1024;
   return static_cast<std::int64_t>(bytes);
 }
 
-void write_contents(hdf5::Writer& out, const Checkpoint& checkpoint) {
-  const State& state = checkpoint.state;
+void write_contents(hdf5::Writer& out, const Checkpoint& checkpoint, const Arrays& arrays) {
   out.attribute("/", "format", checkpoint_seal.format);
-  out.attribute("/", "format_version", std::vector<std::int64_t>{checkpoint_version});
+  out.attribute("/", "format_version", std::int64_t{checkpoint_version});
   out.attribute("/", state_digest_name, checkpoint.state_sha256);
   for (const auto& [name, value] : checkpoint.provenance)
     if (!reserved(name)) out.attribute("/", name, value);
   out.group("/state");
-  out.tensor("/state/particles", state.x);
-  if (state.log_weights.defined()) out.tensor("/state/log_weights", state.log_weights);
-  out.tensor("/state/step", at::scalar_tensor(state.step, at::kLong));
-  out.tensor("/state/time", at::scalar_tensor(state.time, at::kDouble));
   out.group("/state/slots");
-  for (const auto& [name, values] : state.slots) out.tensor("/state/slots/" + name, values);
+  for (const auto& [path, values] : arrays) out.tensor(path, values);
   out.group("/target");
   out.attribute("/target", "kind", checkpoint.target.kind);
   out.attribute("/target", "digest", checkpoint.target.digest);
@@ -187,16 +198,15 @@ std::string checkpoint_name(std::int64_t step) { return numbered_name("ckpt-", s
 
 std::filesystem::path write_checkpoint(const std::filesystem::path& directory, Checkpoint& checkpoint) {
   check_storable(checkpoint.state);
-  check_finite(checkpoint.state);
-  checkpoint.state_sha256 = state_digest(checkpoint);
-  const std::filesystem::path file = directory / checkpoint_name(checkpoint.state.step);
+  Checkpoint plain = checkpoint;
+  plain.state = on_cpu(checkpoint.state);
+  check_finite(plain.state);
+  checkpoint.state_sha256 = plain.state_sha256 = state_digest(plain);
+  const Arrays arrays = arrays_of(plain.state);
+  const std::filesystem::path file = directory / checkpoint_name(plain.state.step);
   Seal seal = checkpoint_seal;
-  seal.step = checkpoint.state.step;
-  write_sealed(
-      file, seal, size_of(checkpoint), [&](hdf5::Writer& out) { write_contents(out, checkpoint); },
-      [&](const std::filesystem::path& written) {
-        if (read_sealed(written).state_sha256 != checkpoint.state_sha256) throw DamagedError("its state differs");
-      });
+  seal.step = plain.state.step;
+  write_sealed(file, seal, size_of(plain, arrays), arrays, [&](hdf5::Writer& out) { write_contents(out, plain, arrays); });
   return file;
 }
 

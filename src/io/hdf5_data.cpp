@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace gaussflow::io::hdf5 {
@@ -161,6 +161,32 @@ at::ScalarType exact_dtype(const Dataset& dataset) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kLong, at::kInt, at::kByte, at::kBool})
     if (H5Tequal(dataset.type, file_type(dtype)) > 0) return dtype;
   refuse(dataset, fmt::format("holds {}, which no file of this program does", dataset.info.name));
+}
+
+bool holds(const Dataset& dataset, const Tensor& values) {
+  const Tensor plain = values.detach().to(at::kCPU).contiguous();
+  if (dataset.null || plain.sizes() != at::IntArrayRef(dataset.shape) || exact_dtype(dataset) != plain.scalar_type())
+    return false;
+  if (plain.numel() == 0) return true;
+  if (plain.dim() == 0)
+    return std::memcmp(read(dataset, plain.scalar_type()).const_data_ptr(), plain.const_data_ptr(), plain.nbytes()) == 0;
+  const Handle type = memory_type(plain.scalar_type()), space(H5Dget_space(dataset.id), H5Sclose);
+  const std::vector<hsize_t> shape = extent(dataset);
+  const std::size_t row_bytes = plain.nbytes() / shape[0];
+  const hsize_t rows = std::max<hsize_t>(1, (std::size_t{16} << 20) / row_bytes);
+  std::vector<char> block(std::min(rows, shape[0]) * row_bytes);
+  std::vector<hsize_t> start(shape.size(), 0), count = shape;
+  const auto* expected = static_cast<const char*>(plain.const_data_ptr());
+  for (; start[0] < shape[0]; start[0] += count[0]) {
+    count[0] = std::min(rows, shape[0] - start[0]);
+    const Handle memory = dataspace(static_cast<int>(count.size()), count.data());
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0 ||
+        H5Dread(dataset.id, type, memory, space, H5P_DEFAULT, block.data()) < 0)
+      refuse(dataset, fmt::format("cannot be read: {}", last_error()));
+    if (std::memcmp(block.data(), expected, count[0] * row_bytes) != 0) return false;
+    expected += count[0] * row_bytes;
+  }
+  return true;
 }
 
 std::vector<std::string> read_texts(const Dataset& dataset, std::size_t limit) {

@@ -85,6 +85,9 @@ Tensor read(const Dataset& dataset, at::ScalarType dtype);
 /// The same for integers of 64 bits: of unsigned ones the bits.
 Tensor read_integers(const Dataset& dataset);
 
+/// Whether a dataset holds exactly these values: dtype, shape and bits, compared in blocks so that it costs no memory.
+bool holds(const Dataset& dataset, const Tensor& values);
+
 /// The dtype that holds exactly what a file of ours stores.   Throws InputError for any other type.
 at::ScalarType exact_dtype(const Dataset& dataset);
 

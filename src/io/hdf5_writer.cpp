@@ -136,6 +136,10 @@ void Writer::attribute(const std::string& path, const std::string& name, double 
   write_attribute(path, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, dataspace(0, nullptr), &value);
 }
 
+void Writer::attribute(const std::string& path, const std::string& name, std::int64_t value) {
+  write_attribute(path, name, H5T_STD_I64LE, H5T_NATIVE_INT64, dataspace(0, nullptr), &value);
+}
+
 void Writer::attribute(const std::string& path, const std::string& name, const std::vector<std::int64_t>& values) {
   const hsize_t count = values.size();
   write_attribute(path, name, H5T_STD_I64LE, H5T_NATIVE_INT64, dataspace(1, &count), values.data());

@@ -33,6 +33,7 @@ class Writer {
   void attribute(const std::string& path, const std::string& name, const std::string& value);
   void attribute(const std::string& path, const std::string& name, const std::vector<std::string>& values);
   void attribute(const std::string& path, const std::string& name, double value);
+  void attribute(const std::string& path, const std::string& name, std::int64_t value);
   void attribute(const std::string& path, const std::string& name, const std::vector<std::int64_t>& values);
 
   /// Flushes and closes; what the library could not write is an error here.

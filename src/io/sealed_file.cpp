@@ -142,21 +142,25 @@ void seal_file(const std::filesystem::path& file, const std::filesystem::path& s
 
 }  // namespace
 
-void write_sealed(const std::filesystem::path& file, const Seal& seal, std::int64_t reserve,
-                  const std::function<void(hdf5::Writer&)>& write,
-                  const std::function<void(const std::filesystem::path&)>& verify) {
+void write_sealed(const std::filesystem::path& file, const Seal& seal, std::int64_t reserve, const Arrays& arrays,
+                  const std::function<void(hdf5::Writer&)>& write) {
   replace_file(file, [&](const std::filesystem::path& temporary) {
     hdf5::Writer writer(temporary, file, {.user_block = block, .reserve = reserve});
     write(writer);
     writer.close();
+    check_written(temporary, file, arrays);
     seal_file(temporary, file, seal);
-    // The library has returned success for a close that lost data, so what was written is read.
-    try {
-      verify(temporary);
-    } catch (const InputError& error) {
-      throw IoError(fmt::format("cannot write {}: what was written reads back wrong ({})", file.string(), error.what()));
-    }
   });
+}
+
+void check_written(const std::filesystem::path& file, const std::filesystem::path& shown, const Arrays& arrays) {
+  try {
+    const hdf5::Reader in(file);
+    for (const auto& [path, values] : arrays)
+      if (!hdf5::holds(in.dataset(path), values)) throw InputError(fmt::format("{} differs", path));
+  } catch (const InputError& error) {
+    throw IoError(fmt::format("cannot write {}: what was written reads back wrong ({})", shown.string(), error.what()));
+  }
 }
 
 Seal read_seal(const std::filesystem::path& file, const Seal& expected) {

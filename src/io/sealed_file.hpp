@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 
 namespace gaussflow::io {
@@ -20,10 +21,16 @@ struct Seal {
   std::int64_t step = 0;     ///< what the file is about, readable without HDF5
 };
 
-/// Writes `file` by `write` and seals it: replace_file, with `verify(temporary)` before the rename.
-void write_sealed(const std::filesystem::path& file, const Seal& seal, std::int64_t reserve,
-                  const std::function<void(hdf5::Writer&)>& write,
-                  const std::function<void(const std::filesystem::path&)>& verify);
+/// Arrays of a file, by their paths.
+using Arrays = std::map<std::string, Tensor>;
+
+/// Writes `file` by `write`, reads back that it holds `arrays`, and seals it, all before the rename of replace_file.
+void write_sealed(const std::filesystem::path& file, const Seal& seal, std::int64_t reserve, const Arrays& arrays,
+                  const std::function<void(hdf5::Writer&)>& write);
+
+/// The library has returned success for a close that lost data, so what was written is read.
+/// Throws  IoError when `file` (to be called `shown`) does not hold these arrays.
+void check_written(const std::filesystem::path& file, const std::filesystem::path& shown, const Arrays& arrays);
 
 /// A file that could be read and is not what it was, or never was what it should be.
 class DamagedError : public InputError {

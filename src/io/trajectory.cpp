@@ -10,7 +10,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <cstring>
 #include <stdexcept>
 #include <system_error>
 
@@ -21,16 +20,26 @@ namespace {
 /// The step in the seal is the last one, the step in the name the first: a truncation reads no more than that.
 const Seal trajectory_seal{"gaussflow-trajectory", 1, 0};
 
-Tensor column(const std::vector<Frame>& frames, const std::function<double(const Frame&)>& value) {
-  std::vector<double> values;
-  for (const Frame& frame : frames) values.push_back(value(frame));
-  return tensor_from(values);
+constexpr const char* position = "/particles/all/position";
+
+template <class Value>
+Tensor column(const std::vector<Frame>& frames, at::ScalarType dtype, const Value& value) {
+  std::vector<Tensor> values;
+  for (const Frame& frame : frames) values.push_back(at::scalar_tensor(value(frame), dtype));
+  return at::stack(values);
 }
 
-Tensor steps_of(const std::vector<Frame>& frames) {
-  Tensor steps = at::empty({static_cast<std::int64_t>(frames.size())}, at::kLong);
-  for (std::size_t i = 0; i < frames.size(); ++i) steps.data_ptr<std::int64_t>()[i] = frames[i].step;
-  return steps;
+Arrays arrays_of(const std::vector<Frame>& frames) {
+  std::vector<Tensor> positions;
+  for (const Frame& frame : frames) positions.push_back(frame.position.detach().to(at::kCPU));
+  Arrays arrays{
+      {position + std::string("/step"), column(frames, at::kLong, [](const Frame& frame) { return frame.step; })},
+      {position + std::string("/time"), column(frames, at::kDouble, [](const Frame& frame) { return frame.time; })},
+      {position + std::string("/value"), at::stack(positions)}};
+  for (const auto& [name, first] : frames.front().observables)
+    arrays["/observables/" + name + "/value"] =
+        column(frames, at::kDouble, [&name = name](const Frame& frame) { return frame.observables.at(name); });
+  return arrays;
 }
 
 /// The root of an H5MD file: version, author, creator.                     [H5MD 1.1, "H5MD metadata"]
@@ -44,24 +53,22 @@ void write_metadata(hdf5::Writer& out) {
   out.attribute("/h5md/creator", "version", version());
 }
 
-void write_frames(hdf5::Writer& out, const std::vector<Frame>& frames) {
+void write_contents(hdf5::Writer& out, const Frame& first, const Arrays& arrays) {
   write_metadata(out);
-  std::vector<Tensor> positions;
-  for (const Frame& frame : frames) positions.push_back(frame.position.detach().to(at::kCPU));
-  const Tensor value = at::stack(positions);
-  for (const char* group : {"/particles", "/particles/all", "/particles/all/box", "/particles/all/position", "/observables"})
+  for (const char* group : {"/particles", "/particles/all", "/particles/all/box", position, "/observables"})
     out.group(group);
-  out.attribute("/particles/all/box", "dimension", std::vector<std::int64_t>{value.size(2)});
-  out.attribute("/particles/all/box", "boundary", std::vector<std::string>(static_cast<std::size_t>(value.size(2)), "none"));
-  out.tensor("/particles/all/position/step", steps_of(frames));
-  out.tensor("/particles/all/position/time", column(frames, [](const Frame& frame) { return frame.time; }));
-  out.frames("/particles/all/position/value", value);
-  for (const auto& [name, first] : frames.front().observables) {
-    const std::string group = "/observables/" + name;
-    out.group(group);
-    for (const char* axis : {"/step", "/time"}) out.link("/particles/all/position" + std::string(axis), group + axis);
-    out.tensor(group + "/value", column(frames, [&](const Frame& frame) { return frame.observables.at(name); }));
+  out.attribute("/particles/all/box", "dimension", first.position.size(1));
+  out.attribute("/particles/all/box", "boundary",
+                std::vector<std::string>(static_cast<std::size_t>(first.position.size(1)), "none"));
+  for (const auto& [name, value] : first.observables) out.group("/observables/" + name);
+  for (const auto& [path, values] : arrays) {
+    if (values.dim() == 3)
+      out.frames(path, values);
+    else
+      out.tensor(path, values);
   }
+  for (const auto& [name, value] : first.observables)
+    for (const char* axis : {"/step", "/time"}) out.link(position + std::string(axis), "/observables/" + name + axis);
 }
 
 Tensor read_dataset(const hdf5::Reader& in, const std::string& path, std::int64_t frames, std::size_t rank) {
@@ -88,39 +95,23 @@ std::vector<Frame> read_contents(const std::filesystem::path& file) {
   return frames;
 }
 
-bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-
-bool same(const std::vector<Frame>& a, const std::vector<Frame>& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const Tensor left = a[i].position.detach().to(at::kCPU).contiguous(), right = b[i].position.contiguous();
-    if (a[i].step != b[i].step || !same_bits(a[i].time, b[i].time) || left.scalar_type() != right.scalar_type() ||
-        left.sizes() != right.sizes() || a[i].observables.size() != b[i].observables.size())
-      return false;
-    if (left.nbytes() > 0 && std::memcmp(left.const_data_ptr(), right.const_data_ptr(), left.nbytes()) != 0) return false;
-    for (const auto& [name, value] : a[i].observables)
-      if (!b[i].observables.contains(name) || !same_bits(value, b[i].observables.at(name))) return false;
-  }
-  return true;
-}
-
 void write_segment(const std::filesystem::path& directory, const std::vector<Frame>& frames) {
   Seal seal = trajectory_seal;
   seal.step = frames.back().step;
+  const Arrays arrays = arrays_of(frames);
   std::size_t bytes = 1 << 16;
-  for (const Frame& frame : frames) bytes += frame.position.nbytes() + 8 * (frame.observables.size() + 2);
-  write_sealed(
-      directory / numbered_name("seg-", frames.front().step), seal, static_cast<std::int64_t>(bytes),
-      [&](hdf5::Writer& out) { write_frames(out, frames); },
-      [&](const std::filesystem::path& written) {
-        if (!same(frames, read_segment(written))) throw InputError("its frames differ");
-      });
+  for (const auto& [path, values] : arrays) bytes += values.nbytes() + 1024;
+  write_sealed(directory / numbered_name("seg-", frames.front().step), seal, static_cast<std::int64_t>(bytes), arrays,
+               [&](hdf5::Writer& out) { write_contents(out, frames.front(), arrays); });
 }
 
 }  // namespace
 
 void TrajectoryWriter::add(Frame frame) {
   if (!frame.position.defined() || frame.position.dim() != 2) throw std::logic_error("a frame needs positions [N, D]");
+  for (const auto& [name, value] : frame.observables)
+    if (name.empty() || name == "." || name.find('/') != std::string::npos)
+      throw std::logic_error(fmt::format("observable '{}' cannot be stored", name));
   if (!frames_.empty()) {
     const Frame& last = frames_.back();
     const auto names = [](const Frame& f) {

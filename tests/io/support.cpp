@@ -47,6 +47,15 @@ void set_bytes(const std::filesystem::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
 }
 
+void flip(const std::filesystem::path& file, std::size_t bit) {
+  std::fstream bytes(file, std::ios::binary | std::ios::in | std::ios::out);
+  const auto at = static_cast<std::streamoff>(bit / 8);
+  bytes.seekg(at);
+  const int byte = bytes.get();
+  bytes.seekp(at);
+  bytes.put(static_cast<char>(byte ^ (1 << bit % 8)));
+}
+
 io::Checkpoint rich_checkpoint(std::int64_t step, std::int64_t particles) {
   io::Checkpoint result;
   const Draw draw{1, Stream::noise, static_cast<std::uint64_t>(step)};

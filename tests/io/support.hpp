@@ -27,6 +27,8 @@ class Folder {
 };
 
 std::string bytes_of(const std::filesystem::path& file);
+/// Flips one bit in place.
+void flip(const std::filesystem::path& file, std::size_t bit);
 void set_bytes(const std::filesystem::path& file, const std::string& bytes);
 
 /// Particles, log weights, and slots of every dtype and of rank 0, 1, 3 and empty; a function of `step`.

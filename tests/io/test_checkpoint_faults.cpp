@@ -122,13 +122,13 @@ TEST_CASE("lost writes of a trajectory or of samples are errors too") {
   everything_or_error(
       [&] {
         io::TrajectoryWriter writer(folder.path());
-        for (const std::int64_t step : {0, 1, 2}) writer.add({step, 0, at::rand({20000, 2}), {{"mmd2", 1.0}}});
+        for (const std::int64_t step : {0, 1, 2}) writer.add({step, 0, at::rand({15000, 2}), {{"mmd2", 1.0}}});
         writer.seal();
       },
       "seg-000000000000.h5");
   everything_or_error(
       [&] {
-        io::write_samples(folder / "samples.h5", at::ones({20000, 2}), {}, {"a", "b"}, {});
+        io::write_samples(folder / "samples.h5", at::ones({15000, 2}), {}, {"a", "b"}, {});
       },
       "samples.h5");
 }
@@ -157,10 +157,10 @@ TEST_CASE("a limit on file sizes is an error at any size, and the process still 
           Checkpoint next = rich_checkpoint(1);
           io::write_checkpoint(folder.path(), next);
         });
-        expect([&] { io::write_samples(folder / "samples.h5", at::ones({100000, 2}), {}, {}, {}); });
+        expect([&] { io::write_samples(folder / "samples.h5", at::ones({15000, 2}), {}, {}, {}); });
         expect([&] {
           io::TrajectoryWriter writer(folder.path());
-          writer.add({0, 0, at::rand({20000, 2}), {}});
+          writer.add({0, 0, at::rand({15000, 2}), {}});
           writer.seal();
         });
       }
