@@ -54,6 +54,9 @@ class Target {
   /// Exact or empirical moments, the default start and the yardstick of the summary.
   virtual std::optional<Moments> moments() const { return std::nullopt; }
 
+  /// Are distances to be measured in units of `moments().sd`?
+  virtual bool standardize() const { return false; }
+
   /// Moments of an independent reference run to be shown beside the result (`reference:` key), else the exact ones.
   virtual std::optional<Moments> reference() const { return moments(); }
 
