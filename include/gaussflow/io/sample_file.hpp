@@ -31,8 +31,8 @@ struct SampleOptions {
 ///         size does not fit into memory.
 SampleFile read_samples(const DataRef& ref, const SampleOptions& options = {});
 
-/// Reads any real dataset of any rank in its own float width (integers as fp64); the strict checks of read_samples apart from
-/// the rank. Names the first non-finite entry.
+/// Reads any real dataset of any rank in its own float width (integers as fp64); the strict checks of read_samples apart
+/// from the rank. Names the first non-finite entry.
 Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes = nullptr);
 
 /// What samples.h5 holds beside the samples.
