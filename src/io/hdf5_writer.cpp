@@ -34,6 +34,9 @@ Handle dataset_properties() {
   return properties;
 }
 
+/// The library wants a buffer even for no elements.
+const void* not_null(const void* data) { return data != nullptr ? data : ""; }
+
 std::vector<hsize_t> shape_of(const Tensor& values) { return {values.sizes().begin(), values.sizes().end()}; }
 
 }  // namespace
@@ -56,7 +59,7 @@ void Writer::write(const std::string& path, hid_t file_type, hid_t memory_type, 
                    const void* data) {
   Handle dataset(H5Dcreate2(file_, path.c_str(), file_type, space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose);
   require(dataset.valid(), path);
-  require(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, path);
+  require(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, not_null(data)) >= 0, path);
   require(dataset.close(), path);
 }
 
@@ -114,7 +117,7 @@ void Writer::write_attribute(const std::string& path, const std::string& name, h
   require(object.valid(), what);
   Handle attribute(H5Acreate2(object, name.c_str(), file_type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   require(attribute.valid(), what);
-  require(H5Awrite(attribute, memory_type, data) >= 0 && attribute.close(), what);
+  require(H5Awrite(attribute, memory_type, not_null(data)) >= 0 && attribute.close(), what);
 }
 
 void Writer::attribute(const std::string& path, const std::string& name, const std::string& value) {

@@ -19,9 +19,9 @@ const std::filesystem::path folder = std::filesystem::path(GAUSSFLOW_TEST_DATA) 
 
 /// Of the cases where a documented reading or a refusal is right: the ones read, by file.
 const std::set<std::string> chosen_readings{
-    "hdf-01-matlab.mat",    "hdf-02-rank1.h5",     "hdf-08-int64.h5",      "hdf-20b-earliest.h5", "hdf-20b-v108.h5",
-    "hdf-20b-v110.h5",      "hdf-20b-v112.h5",     "hdf-20b-v114.h5",      "hdf-22-timestamps.h5", "hdf-25-two-datasets.h5",
-    "hdf-25b-same-name.h5", "mmd-06-target-d2.h5", "mmd-06-target-d3.h5",  "svg-06-steep-start.h5"};
+    "hdf-01-matlab.mat",    "hdf-02-rank1.h5",     "hdf-08-int64.h5",     "hdf-20b-earliest.h5",  "hdf-20b-v108.h5",
+    "hdf-20b-v110.h5",      "hdf-20b-v112.h5",     "hdf-20b-v114.h5",     "hdf-22-timestamps.h5", "hdf-25-two-datasets.h5",
+    "hdf-25b-same-name.h5", "mmd-06-target-d2.h5", "mmd-06-target-d3.h5", "svg-06-steep-start.h5"};
 
 /// What the refusal of a file must name, apart from the file.
 const std::map<std::string, std::vector<std::string>> said{
@@ -67,7 +67,8 @@ void check_row(const Tensor& row, const nlohmann::json& expected, double toleran
 
 std::vector<double> self_sums(const Tensor& x) {
   std::vector<double> sums;
-  for (std::int64_t i = 0; i < x.size(0); ++i) sums.push_back(at::exp(-0.5 * (x - x[i]).square().sum(1)).sum().item<double>());
+  for (std::int64_t i = 0; i < x.size(0); ++i)
+    sums.push_back(at::exp(-0.5 * (x - x[i]).square().sum(1)).sum().item<double>());
   return sums;
 }
 
@@ -97,7 +98,8 @@ TEST_CASE("each case file is read as its manifest says or refused by name and re
       }
       if (entry.contains("self_sum_tau1")) {
         const auto sums = self_sums(read.samples);
-        for (std::size_t i = 0; i < sums.size(); ++i) CHECK(sums[i] == doctest::Approx(entry["self_sum_tau1"][i].get<double>()).epsilon(1e-14));
+        for (std::size_t i = 0; i < sums.size(); ++i)
+          CHECK(sums[i] == doctest::Approx(entry["self_sum_tau1"][i].get<double>()).epsilon(1e-14));
       }
     } else {
       std::string message;
