@@ -4,6 +4,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -20,6 +21,8 @@ std::string load_cuda() {
   return reason ? reason : "unknown reason";
 }
 
+int device_count() { return at::detail::getCUDAHooks().deviceCount(); }
+
 }  // namespace
 
 c10::Device open_device(const std::string& name) {
@@ -29,11 +32,11 @@ c10::Device open_device(const std::string& name) {
   static const std::string failure = load_cuda();
   if (!failure.empty())
     throw DeviceError(fmt::format("no CUDA here: {}. Use compute.device: cpu, or install LibTorch's CUDA libraries (scripts/setup --cuda)", failure));
-  if (!at::hasCUDA() || at::globalContext().getNumGPUs() == 0)
+  if (!at::hasCUDA() || device_count() == 0)
     throw DeviceError("no CUDA device is present (or its driver is not loaded). Use compute.device: cpu");
   const c10::Device device(name == "cuda" ? "cuda:0" : name);
-  if (device.index() >= at::globalContext().getNumGPUs())
-    throw DeviceError(fmt::format("there is no {}: this machine has {} CUDA device(s)", name, at::globalContext().getNumGPUs()));
+  if (device.index() >= device_count())
+    throw DeviceError(fmt::format("there is no {}: this machine has {} CUDA device(s)", name, device_count()));
   return device;
 }
 

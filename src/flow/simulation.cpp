@@ -212,6 +212,8 @@ State Simulation::kernel_state() const {
   return seen;
 }
 
+void Simulation::with_context(const std::function<void(const FlowContext&)>& use) const { use(View(*this, state_).context()); }
+
 double Simulation::tau() const { return scalar(state_.slots.at("tau")); }
 
 Choice Simulation::choice() const {

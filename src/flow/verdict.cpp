@@ -14,7 +14,13 @@ namespace {
 
 /// A τ at which the particles feel the targets again: Φ ≥ 1e-3 at the typical distance to the nearest target, and no
 /// narrower than the pooled median.
-double suggested_tau(const Tensor& x, const Tensor& y, std::uint64_t seed) {
+double suggested_tau(const Simulation& simulation) {
+  Tensor x = simulation.kernel_state().x, y;
+  std::uint64_t seed = 0;
+  simulation.with_context([&](const FlowContext& context) {
+    y = context.target.all_samples(at::kDouble).points;
+    seed = context.seed;
+  });
   const Draw draw{seed, Stream::subsample, 0};
   const auto pick = [&](const Tensor& t) {
     return t.to(at::kDouble).index_select(0, at::tensor(subsample(draw, t.size(0), 500), at::kLong));
@@ -27,27 +33,26 @@ double suggested_tau(const Tensor& x, const Tensor& y, std::uint64_t seed) {
 
 /// Does the energy fall below `energy` when a copy, moved by 1e-3 kernel widths, follows its flow?
 bool falls_when_perturbed(const Simulation& simulation, double energy) {
-  return simulation.with_context([&](const FlowContext& context) {
+  bool falls = false;
+  simulation.with_context([&](const FlowContext& context) {
     State trial = simulation.kernel_state();
     const double sigma = 1 / std::sqrt(context.kernel.tau());
     const Draw draw{context.seed, Stream::perturbation, static_cast<std::uint64_t>(context.step)};
     trial.x = trial.x + 1e-3 * sigma * normal(draw, trial.x.size(0), trial.x.size(1)).to(trial.x.options());
     const double size = simulation.flow().safe_step(context.kernel.tau()).value_or(0);
     for (int k = 0; k < 100; ++k) trial.x = trial.x + size * simulation.flow().velocity(trial.x, trial, context);
-    return simulation.flow().energy(trial, context).value_or(energy) < energy * (1 - 1e-6);
+    falls = simulation.flow().energy(trial, context).value_or(energy) < energy * (1 - 1e-6);
   });
+  return falls;
 }
 
 Verdict judge_samples(const Simulation& simulation, const Measurement& m) {
   const double blind = m.value("blind_fraction").value_or(0);
   const double tau = simulation.tau();
   if (blind > 0.01) {
-    const double better = simulation.with_context([&](const FlowContext& context) {
-      return suggested_tau(simulation.kernel_state().x, context.target.all_samples(at::kDouble).points, context.seed);
-    });
     return {"no pull", fmt::format("{:.0f} % of the particles are too far from the targets to feel them at tau = {:.4g}: they did not move "
                                    "for that reason. Try kernel.tau = {:.3g}, or kernel.bandwidth: median",
-                                   100 * blind, tau, better)};
+                                   100 * blind, tau, suggested_tau(simulation))};
   }
   const double mmd2 = m.value("mmd2").value_or(0);
   const double dissipation = m.value("dissipation").value_or(0);
@@ -104,11 +109,8 @@ std::vector<Note> inspect_start(const Simulation& simulation) {
   if (simulation.flow().traits().needs_samples) {
     const Measurement m = simulation.measure();
     if (const double blind = m.value("blind_fraction").value_or(0); blind > 0.01) {
-      const double better = simulation.with_context([&](const FlowContext& context) {
-        return suggested_tau(simulation.kernel_state().x, context.target.all_samples(at::kDouble).points, context.seed);
-      });
       notes.push_back({true, fmt::format("no pull: {:.0f} % of the particles are too far from the targets to feel them at tau = {:.4g}; "
-                                         "try kernel.tau = {:.3g}", 100 * blind, tau, better)});
+                                         "try kernel.tau = {:.3g}", 100 * blind, tau, suggested_tau(simulation))});
     }
     const Tensor sd = simulation.target().all_samples(at::kDouble).points.std(0, false);
     if (const double ratio = (sd.max() / sd.min()).item<double>(); d > 1 && ratio > 100 && !simulation.target().standardize())

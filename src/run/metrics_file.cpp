@@ -43,12 +43,12 @@ void MetricsFile::append(const Measurement& m, double wall_seconds) {
   std::string header = "step,time,wall_seconds";
   std::string row = fmt::format("{},{},{:.3f}", m.step, number_text(m.time), wall_seconds);
   for (const auto& [name, value] : m.values) {
-    header += "," + name;
-    row += "," + (value ? number_text(*value) : "");
+    header += fmt::format(",{}", name);
+    row += fmt::format(",{}", value ? number_text(*value) : "");
   }
   std::error_code ignored;
   const bool fresh = !std::filesystem::exists(file_, ignored) || std::filesystem::file_size(file_, ignored) == 0;
-  const std::string text = (fresh ? header + "\n" : "") + row + "\n";
+  const std::string text = fresh ? fmt::format("{}\n{}\n", header, row) : fmt::format("{}\n", row);
   const int descriptor = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   const bool written = descriptor >= 0 && ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int reason = errno;

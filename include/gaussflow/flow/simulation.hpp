@@ -58,12 +58,8 @@ class Simulation {
   /// The state as the kernel sees it: x in units of the `scale` slot.
   State kernel_state() const;
 
-  /// Calls `use(flow context)` with target and kernel in kernel coordinates, for the current state.
-  template <class Use>
-  auto with_context(Use use) const {
-    const View view(*this, state_);
-    return use(view.context());
-  }
+  /// Calls `use` with target and kernel in kernel coordinates, for the current state.
+  void with_context(const std::function<void(const FlowContext&)>& use) const;
 
   /// τ as the next step will use it (after a possible refresh), for messages before the first step.
   double tau() const;

@@ -65,6 +65,9 @@ class Target {
   /// Names of the coordinates after constrain: x1, x2 … unless the target knows better.
   virtual std::vector<std::string> names() const;
 
+  /// What was noticed while loading and is worth telling: a transposed reading, a constant column.
+  virtual std::vector<std::string> notes() const { return {}; }
+
   virtual TargetRecord record() const = 0;
 };
 
