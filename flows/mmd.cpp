@@ -5,8 +5,9 @@
 /// ½ MMD² has dF/dx_i = a_i ∇f(x_i): the flow is scaled per particle, so its speed does not depend on n or a.
 /// Noise injection evaluates ∇f at x + β_k ξ and applies it at x; it widens the bandwidth at random.
 
-#include "gaussflow/flow/flow.hpp"
 #include "gaussflow/kernel/mmd.hpp"
+
+#include "gaussflow/flow/flow.hpp"
 
 #include <ATen/ATen.h>
 
@@ -72,9 +73,12 @@ class MmdFlow : public Flow {
     const NoiseOptions& noise = options_.noise;
     const auto k = static_cast<double>(context.step);
     switch (noise.schedule) {
-      case NoiseSchedule::constant: return noise.size;
-      case NoiseSchedule::inverse_sqrt: return noise.size / std::sqrt(1 + k / static_cast<double>(noise.k0));
-      case NoiseSchedule::linear: return noise.size * std::max(0.0, 1 - k / (0.8 * static_cast<double>(context.horizon)));
+      case NoiseSchedule::constant:
+        return noise.size;
+      case NoiseSchedule::inverse_sqrt:
+        return noise.size / std::sqrt(1 + k / static_cast<double>(noise.k0));
+      case NoiseSchedule::linear:
+        return noise.size * std::max(0.0, 1 - k / (0.8 * static_cast<double>(context.horizon)));
       case NoiseSchedule::adaptive:
         return noise.size == 0 ? 0 : state.slots.at("noise_size").item<double>();
     }
@@ -106,17 +110,22 @@ namespace {
 
 const auto noise_schema =
     config::Schema<NoiseOptions>("noise injection")
-        .key("size", &NoiseOptions::size, {.doc = "standard deviation β of the noise on the queries; 0: none", .unit = "kernel coordinates", .min = 0})
-        .key("schedule", &NoiseOptions::schedule, {.doc = "how β falls: inverse_sqrt: β/√(1+k/k0); linear: to 0 at 80 % of the horizon; adaptive: halves when the energy stalls"})
+        .key("size", &NoiseOptions::size,
+             {.doc = "standard deviation β of the noise on the queries; 0: none", .unit = "kernel coordinates", .min = 0})
+        .key("schedule", &NoiseOptions::schedule,
+             {.doc = "how β falls: inverse_sqrt: β/√(1+k/k0); linear: to 0 at 80 % of the horizon; adaptive: halves when "
+                     "the energy stalls"})
         .key("k0", &NoiseOptions::k0, {.doc = "inverse_sqrt: steps until β has fallen by √2", .min = 1})
-        .key("patience", &NoiseOptions::patience, {.doc = "adaptive: steps over which the energy must fall by 1 %", .min = 1})
+        .key("patience", &NoiseOptions::patience,
+             {.doc = "adaptive: steps over which the energy must fall by 1 %", .min = 1})
         .main("size");
 
 [[maybe_unused]] const bool registered = register_flow<MmdOptions>(
     "mmd",
     config::Schema<MmdOptions>("MMD gradient flow onto samples (Arbel et al. 2019)")
         .key("gradient", &MmdOptions::gradient, {.doc = "∇f by eq. 8 (one sum) or by autograd through reweight"})
-        .section("noise", &MmdOptions::noise, noise_schema, {.doc = "noise injection, the published remedy against local minima"}),
+        .section("noise", &MmdOptions::noise, noise_schema,
+                 {.doc = "noise injection, the published remedy against local minima"}),
     [](const MmdOptions& options) { return std::make_unique<MmdFlow>(options); });
 
 }  // namespace

@@ -51,7 +51,8 @@ namespace {
 [[maybe_unused]] const bool registered = register_flow<SvgdOptions>(
     "svgd",
     config::Schema<SvgdOptions>("Stein variational gradient descent onto a density (Liu & Wang 2016)")
-        .key("precondition", &SvgdOptions::precondition, {.doc = "diag: whiten by the running particle sd; none: raw coordinates"}),
+        .key("precondition", &SvgdOptions::precondition,
+             {.doc = "diag: whiten by the running particle sd; none: raw coordinates"}),
     [](const SvgdOptions& options) { return std::make_unique<Svgd>(options); });
 
 }  // namespace

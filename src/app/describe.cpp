@@ -1,13 +1,15 @@
-#include "app/verbs.hpp"
-#include "run/config.hpp"
-
 #include "gaussflow/config/describe.hpp"
+
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/flow/flow.hpp"
 #include "gaussflow/target/target.hpp"
 
+#include "app/verbs.hpp"
+#include "run/config.hpp"
+
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
 namespace gaussflow::app {
@@ -24,7 +26,7 @@ struct DescribeArguments {
 ExitCode describe(const DescribeArguments& arguments) {
   const std::vector<config::KeyInfo> sections = run::config_keys();
   if (arguments.schema) {
-    fmt::print("{}\n", config::json_schema("gaussflow config", sections).dump(2));
+    fmt::print("{}\n", config::json_schema(sections, "gaussflow config").dump(2));
     return ExitCode::ok;
   }
   if (arguments.markdown) {
@@ -41,26 +43,31 @@ ExitCode describe(const DescribeArguments& arguments) {
       if (!section.choices.empty())
         for (const config::KeyInfo& entry : section.children) fmt::print("  {:<16} {}\n", entry.name, entry.options.doc);
     }
-    fmt::print("\ngaussflow describe NAME shows the keys of a section, flow, target or start; --example a commented config\n");
+    fmt::print(
+        "\ngaussflow describe NAME shows the keys of a section, flow, target or start; --example a commented config\n");
     return ExitCode::ok;
   }
   std::vector<std::string> known;
   bool found = false;
-  const std::function<void(const std::vector<config::KeyInfo>&, const std::string&)> walk = [&](const std::vector<config::KeyInfo>& keys, const std::string& path) {
-    for (const config::KeyInfo& key : keys) {
-      const std::string inner = path.empty() ? key.name : path + "." + key.name;
-      if (key.type == "section" || !key.children.empty()) {
-        known.push_back(key.name);
-        if (key.name == arguments.name || inner == arguments.name) {
-          found = true;
-          fmt::print("{}: {}\n{}", inner, key.options.doc, arguments.example ? config::example_yaml({key}) : config::keys_text(key.children));
+  const std::function<void(const std::vector<config::KeyInfo>&, const std::string&)> walk =
+      [&](const std::vector<config::KeyInfo>& keys, const std::string& path) {
+        for (const config::KeyInfo& key : keys) {
+          const std::string inner = path.empty() ? key.name : path + "." + key.name;
+          if (key.type == "section" || !key.children.empty()) {
+            known.push_back(key.name);
+            if (key.name == arguments.name || inner == arguments.name) {
+              found = true;
+              fmt::print("{}: {}\n{}", inner, key.options.doc,
+                         arguments.example ? config::example_yaml({key}) : config::keys_text(key.children));
+            }
+            walk(key.children, inner);
+          }
         }
-        walk(key.children, inner);
-      }
-    }
-  };
+      };
   walk(sections, "");
-  if (!found) throw UsageError(fmt::format("describe: nothing is called '{}'{}. gaussflow describe lists all", arguments.name, suggestion(arguments.name, known)));
+  if (!found)
+    throw UsageError(fmt::format("describe: nothing is called '{}'{}. gaussflow describe lists all", arguments.name,
+                                 suggestion(arguments.name, known)));
   return ExitCode::ok;
 }
 

@@ -1,9 +1,9 @@
 /// gaussflow: parses the command line, runs one verb, turns every error into one message and an exit code.
 
-#include "app/verbs.hpp"
-
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/core/version.hpp"
+
+#include "app/verbs.hpp"
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -41,7 +41,8 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
   std::vector<std::string> known;
   if (chosen.empty()) {
     for (const Verb& verb : verbs) known.emplace_back(verb.name);
-    if (argc > 1 && argv[1][0] != '-') return fmt::format("unknown command '{0}'{1}: use {2}", argv[1], suggestion(argv[1], known), either(known));
+    if (argc > 1 && argv[1][0] != '-')
+      return fmt::format("unknown command '{0}'{1}: use {2}", argv[1], suggestion(argv[1], known), either(known));
     if (argc <= 1) return fmt::format("no command: use {} (gaussflow --help says more)", either(known));
     return fmt::format("{}", error.what());
   }
@@ -61,7 +62,8 @@ int report(const std::string& message, ExitCode code) {
 }
 
 int parse_and_run(int argc, char** argv) {
-  CLI::App app("Moves clouds of particles: samples of a posterior (SVGD), or a cloud transported onto data (MMD flow).", "gaussflow");
+  CLI::App app("Moves clouds of particles: samples of a posterior (SVGD), or a cloud transported onto data (MMD flow).",
+               "gaussflow");
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("gaussflow {} ({}), LibTorch {}", version(), revision(), torch_version()));
   app.footer("Start with: gaussflow run configs/quickstart.yaml");
@@ -97,7 +99,8 @@ int main(int argc, char** argv) {
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     const bool memory = text.find("allocate memory") != std::string::npos || text.find("out of memory") != std::string::npos;
-    return app::report(memory ? "out of memory: " + text : "internal error, please report it: " + text, memory ? ExitCode::device : ExitCode::bug);
+    return app::report(memory ? "out of memory: " + text : "internal error, please report it: " + text,
+                       memory ? ExitCode::device : ExitCode::bug);
   } catch (const std::exception& error) {
     return app::report(std::string("internal error, please report it: ") + error.what(), ExitCode::bug);
   }

@@ -23,7 +23,8 @@ double number_option(const std::string& name, const std::string& text) {
 
 double duration_option(const std::string& name, const std::string& text) {
   const std::optional<double> value = config::parse_duration(text);
-  if (!value || *value <= 0) throw UsageError(fmt::format("{} must be a duration such as 3h30m, 90s or 5m, got '{}'", name, text));
+  if (!value || *value <= 0)
+    throw UsageError(fmt::format("{} must be a duration such as 3h30m, 90s or 5m, got '{}'", name, text));
   return *value;
 }
 
@@ -46,7 +47,8 @@ std::vector<std::string> ConfigOptions::overrides() const {
 }
 
 void WatchOptions::add(CLI::App& verb) {
-  verb.add_option("--max-walltime", max_walltime_, "stop with a checkpoint before this much time has passed: 3h30m")->type_name("TIME");
+  verb.add_option("--max-walltime", max_walltime_, "stop with a checkpoint before this much time has passed: 3h30m")
+      ->type_name("TIME");
   verb.add_option("--progress", progress_, "auto, bar, plain or none")->type_name("MODE");
   verb.add_flag("-q,--quiet", quiet_, "no progress, no summary; warnings and errors only");
 }

@@ -19,7 +19,8 @@ struct ResumeArguments {
 
 ExitCode resume_run(const ResumeArguments& arguments) {
   run::Continuation continuation{.overrides = arguments.options.overrides()};
-  if (!arguments.until_step.empty() && !arguments.extend_by.empty()) throw UsageError("--until-step and --extend-by are two ways to say one thing: keep one");
+  if (!arguments.until_step.empty() && !arguments.extend_by.empty())
+    throw UsageError("--until-step and --extend-by are two ways to say one thing: keep one");
   if (!arguments.until_step.empty()) continuation.until_step = integer_option("--until-step", arguments.until_step, 0);
   if (!arguments.extend_by.empty()) continuation.extend_by = integer_option("--extend-by", arguments.extend_by, 0);
   run::install_signal_handlers();

@@ -1,10 +1,10 @@
+#include "gaussflow/core/text.hpp"
+#include "gaussflow/io/durable.hpp"
+
 #include "app/options.hpp"
 #include "app/verbs.hpp"
 #include "run/runner.hpp"
 #include "run/signals.hpp"
-
-#include "gaussflow/core/text.hpp"
-#include "gaussflow/io/durable.hpp"
 
 #include <fmt/format.h>
 
@@ -35,7 +35,8 @@ run::ResumeMode resume_mode(const std::string& word) {
 
 ExitCode run_config(const RunArguments& arguments) {
   std::vector<std::string> overrides = arguments.options.overrides();
-  if (!arguments.steps.empty()) overrides.push_back(fmt::format("step.count={}", integer_option("--steps", arguments.steps, 0)));
+  if (!arguments.steps.empty())
+    overrides.push_back(fmt::format("step.count={}", integer_option("--steps", arguments.steps, 0)));
   if (!arguments.seed.empty()) overrides.push_back(fmt::format("seed={}", integer_option("--seed", arguments.seed, 0)));
   const run::ResumeMode mode = resume_mode(arguments.resume);
   run::Request request{.overwrite = arguments.overwrite,
@@ -45,7 +46,8 @@ ExitCode run_config(const RunArguments& arguments) {
   std::vector<std::string> warnings;
   const run::RunConfig config = run::load_config(arguments.config, overrides, &warnings);
   for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
-  request.directory = arguments.directory.empty() ? std::filesystem::path("runs") / *config.name : std::filesystem::path(arguments.directory);
+  request.directory = arguments.directory.empty() ? std::filesystem::path("runs") / *config.name
+                                                  : std::filesystem::path(arguments.directory);
   if (arguments.dry_run) {
     fmt::print(stderr, "{} is right; it would run in {}\n", arguments.config, request.directory.string());
     return ExitCode::ok;
@@ -64,11 +66,14 @@ ExitCode run_config(const RunArguments& arguments) {
 
 Action add_run(CLI::App& verb) {
   const auto arguments = std::make_shared<RunArguments>();
-  verb.add_option("config", arguments->config, "YAML file (gaussflow describe shows what it may say)")->required()->type_name("CONFIG");
+  verb.add_option("config", arguments->config, "YAML file (gaussflow describe shows what it may say)")
+      ->required()
+      ->type_name("CONFIG");
   verb.add_option("-o,--output", arguments->directory, "run directory (default: runs/<name>)")->type_name("DIR");
   verb.add_option("--steps", arguments->steps, "total number of steps (step.count)")->type_name("N");
   verb.add_option("--seed", arguments->seed, "seed of all random numbers")->type_name("N");
-  verb.add_option("--resume", arguments->resume, "never; auto: go on if a checkpoint is there, else start; require")->type_name("MODE");
+  verb.add_option("--resume", arguments->resume, "never; auto: go on if a checkpoint is there, else start; require")
+      ->type_name("MODE");
   verb.add_flag("--overwrite", arguments->overwrite, "replace a run that is there");
   verb.add_flag("--dry-run", arguments->dry_run, "check everything that can be checked, run nothing");
   arguments->options.add(verb);

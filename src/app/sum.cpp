@@ -1,6 +1,3 @@
-#include "app/options.hpp"
-#include "app/verbs.hpp"
-
 #include "gaussflow/config/value.hpp"
 #include "gaussflow/core/device.hpp"
 #include "gaussflow/core/text.hpp"
@@ -9,6 +6,9 @@
 #include "gaussflow/io/array_file.hpp"
 #include "gaussflow/io/sample_file.hpp"
 #include "gaussflow/kernel/gauss_sum.hpp"
+
+#include "app/options.hpp"
+#include "app/verbs.hpp"
 
 #include <fmt/format.h>
 
@@ -44,13 +44,15 @@ E word_option(const std::string& option, const std::string& word) {
 ExitCode sum(const SumArguments& arguments) {
   GaussSumOptions options{.reduction = word_option<Reduction>("--reduction", arguments.reduction),
                           .backend = word_option<AttentionBackend>("--backend", arguments.backend)};
-  if (!arguments.dtype.empty()) options.compute_dtype = dtype_from_name(config::name_of(word_option<ComputeDtype>("--dtype", arguments.dtype)));
+  if (!arguments.dtype.empty())
+    options.compute_dtype = dtype_from_name(config::name_of(word_option<ComputeDtype>("--dtype", arguments.dtype)));
   std::optional<double> tau;
   if (!arguments.tau.empty()) {
     tau = number_option("--tau", arguments.tau);
     if (*tau <= 0) throw UsageError(fmt::format("--tau must be > 0, got {}", arguments.tau));
   }
-  if (arguments.out.empty() && !arguments.explain) throw UsageError("sum: -o OUT.h5 is missing (or --explain, to see how the sum would be evaluated)");
+  if (arguments.out.empty() && !arguments.explain)
+    throw UsageError("sum: -o OUT.h5 is missing (or --explain, to see how the sum would be evaluated)");
   set_threads(arguments.threads.empty() ? std::nullopt : std::optional(integer_option("--threads", arguments.threads, 1)));
   const c10::Device device = open_device(arguments.device);
 
@@ -60,13 +62,17 @@ ExitCode sum(const SumArguments& arguments) {
   Tensor k = io::has_dataset(arguments.in, "/k") ? io::read_array({arguments.in, "/k"}) : q;
   if (!tau) {
     const auto stored = attributes.find("tau");
-    if (stored == attributes.end()) throw InputError(fmt::format("{} has no root attribute 'tau', and no --tau was given", arguments.in));
+    if (stored == attributes.end())
+      throw InputError(fmt::format("{} has no root attribute 'tau', and no --tau was given", arguments.in));
     tau = stored->second;
-    if (!(*tau > 0) || !std::isfinite(*tau)) throw InputError(fmt::format("{}: the attribute tau must be finite and > 0, got {}", arguments.in, *tau));
+    if (!(*tau > 0) || !std::isfinite(*tau))
+      throw InputError(fmt::format("{}: the attribute tau must be finite and > 0, got {}", arguments.in, *tau));
   }
   options.tau = *tau;
   // One dtype for all three: the widest that is stored.
-  const at::ScalarType dtype = q.scalar_type() == at::kDouble || k.scalar_type() == at::kDouble || v.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType dtype =
+      q.scalar_type() == at::kDouble || k.scalar_type() == at::kDouble || v.scalar_type() == at::kDouble ? at::kDouble
+                                                                                                         : at::kFloat;
   q = q.to(device, dtype);
   k = k.to(device, dtype);
   v = v.to(device, dtype);
@@ -90,12 +96,16 @@ ExitCode sum(const SumArguments& arguments) {
 
 Action add_sum(CLI::App& verb) {
   const auto arguments = std::make_shared<SumArguments>();
-  verb.add_option("input", arguments->in, "HDF5 file with /q [B?,M,D], /v [B?,N,C] and /k [B?,N,D] (without /k: k = q)")->required()->type_name("IN.h5");
+  verb.add_option("input", arguments->in, "HDF5 file with /q [B?,M,D], /v [B?,N,C] and /k [B?,N,D] (without /k: k = q)")
+      ->required()
+      ->type_name("IN.h5");
   verb.add_option("-o,--output", arguments->out, "file for /s [B?,M,C] and, with --gradient, /grad")->type_name("OUT.h5");
   verb.add_option("--tau", arguments->tau, "precision of the kernel (default: the root attribute tau)")->type_name("T");
-  verb.add_option("--reduction", arguments->reduction, "auto, direct, reweight, prescale, logit or reference")->type_name("R");
+  verb.add_option("--reduction", arguments->reduction, "auto, direct, reweight, prescale, logit or reference")
+      ->type_name("R");
   verb.add_option("--backend", arguments->backend, "auto, flash, cudnn, memory_efficient or math")->type_name("B");
-  verb.add_option("--dtype", arguments->dtype, "type inside the reduction: fp16, bf16, fp32 or fp64 (default: as stored)")->type_name("T");
+  verb.add_option("--dtype", arguments->dtype, "type inside the reduction: fp16, bf16, fp32 or fp64 (default: as stored)")
+      ->type_name("T");
   verb.add_option("--device", arguments->device, "cpu, cuda or cuda:i")->type_name("DEVICE");
   verb.add_option("--threads", arguments->threads, "CPU threads")->type_name("N");
   verb.add_flag("--gradient", arguments->gradient, "also the gradient at the queries: [M,D] for one channel, else [M,C,D]");

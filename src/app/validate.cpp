@@ -1,9 +1,9 @@
+#include "gaussflow/core/text.hpp"
+
 #include "app/options.hpp"
 #include "app/verbs.hpp"
 #include "run/estimate.hpp"
 #include "run/runner.hpp"
-
-#include "gaussflow/core/text.hpp"
 
 #include <fmt/format.h>
 
@@ -25,17 +25,19 @@ ExitCode validate(const ValidateArguments& arguments) {
   const run::Estimate estimate = run::estimate(config);
   warnings.insert(warnings.end(), estimate.warnings.begin(), estimate.warnings.end());
   if (arguments.json) {
-    const config::Json json{{"config", config.resolved()},
-                            {"estimate", {{"memory_bytes", estimate.memory}, {"disk_bytes", estimate.disk}, {"seconds", estimate.seconds}}},
-                            {"warnings", warnings}};
+    const config::Json json{
+        {"config", config.resolved()},
+        {"estimate", {{"memory_bytes", estimate.memory}, {"disk_bytes", estimate.disk}, {"seconds", estimate.seconds}}},
+        {"warnings", warnings}};
     fmt::print("{}\n", json.dump(2));
     return ExitCode::ok;
   }
   fmt::print("{}", config::to_yaml(config.resolved()));
   for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
-  fmt::print(stderr, "{} is right: {} particles in {} dimensions, about {} of memory, {} on disk, {} (one step: {:.2g} ms)\n", arguments.config,
-             estimate.particles, estimate.dim, bytes_text(estimate.memory), bytes_text(estimate.disk), duration_text(estimate.seconds),
-             1e3 * estimate.seconds_per_step);
+  fmt::print(stderr,
+             "{} is right: {} particles in {} dimensions, about {} of memory, {} on disk, {} (one step: {:.2g} ms)\n",
+             arguments.config, estimate.particles, estimate.dim, bytes_text(estimate.memory), bytes_text(estimate.disk),
+             duration_text(estimate.seconds), 1e3 * estimate.seconds_per_step);
   return ExitCode::ok;
 }
 

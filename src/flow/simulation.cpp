@@ -31,8 +31,9 @@ class CheckedTarget : public Target {
   Density density(const Tensor& x, const Draw& draw) const override {
     Density density = target_.density(x, draw);
     if (const NonFinite bad = find_non_finite(density.score); bad.count > 0)
-      throw NumericalError(fmt::format("step {}: the score of particle {} is {} in coordinate {} ({} not finite in all)", step_ + 1,
-                                       bad.row, density.score[bad.row][bad.column].item<double>(), bad.column, bad.count));
+      throw NumericalError(fmt::format("step {}: the score of particle {} is {} in coordinate {} ({} not finite in all)",
+                                       step_ + 1, bad.row, density.score[bad.row][bad.column].item<double>(), bad.column,
+                                       bad.count));
     return density;
   }
 
@@ -90,13 +91,20 @@ class Simulation::View {
 
 Simulation::Simulation(SimulationOptions options, const Flow& flow, const Target& target, State state,
                        std::function<void(const Note&)> tell)
-    : options_(std::move(options)), flow_(flow), target_(target), traits_(flow.traits()), tell_(std::move(tell)), state_(std::move(state)) {
+    : options_(std::move(options)),
+      flow_(flow),
+      target_(target),
+      traits_(flow.traits()),
+      tell_(std::move(tell)),
+      state_(std::move(state)) {
   if (traits_.needs_samples && !target_.has_samples())
-    throw ConfigError("this flow moves particles onto samples, but the target is a density: use flow: svgd, or target: {samples: FILE}");
+    throw ConfigError(
+        "this flow moves particles onto samples, but the target is a density: use flow: svgd, or target: {samples: FILE}");
   if (traits_.needs_density && !target_.has_density())
     throw ConfigError("this flow needs a density with a score, but the target is a cloud of samples: use flow: mmd");
   if (state_.x.dim() != 2 || state_.x.size(1) != target_.dim())
-    throw InputError(fmt::format("the particles have shape {} but the target has dimension {}", shape_text(state_.x), target_.dim()));
+    throw InputError(
+        fmt::format("the particles have shape {} but the target has dimension {}", shape_text(state_.x), target_.dim()));
   resolve(options_, traits_);
   stepper_ = make_stepper(*options_.step.method, options_.step);
   if (state_.step == 0) {
@@ -180,17 +188,16 @@ void Simulation::step() {
   const View view(*this, next);
   const double size = step_size(next);
 
-  const StepField field{
-      [&](const Tensor& y) {
-        State keys = next;
-        keys.x = y;
-        return flow_.velocity(y, keys, view.context());
-      },
-      [&](const Tensor& y) {
-        State keys = next;
-        keys.x = y;
-        return flow_.energy(keys, view.context());
-      }};
+  const StepField field{[&](const Tensor& y) {
+                          State keys = next;
+                          keys.x = y;
+                          return flow_.velocity(y, keys, view.context());
+                        },
+                        [&](const Tensor& y) {
+                          State keys = next;
+                          keys.x = y;
+                          return flow_.energy(keys, view.context());
+                        }};
   Tensor dy;
   try {
     dy = stepper_->displacement(view.to_kernel(next.x), field, size, next.slots);
@@ -199,8 +206,9 @@ void Simulation::step() {
   }
   next.x = next.x + view.from_kernel(dy).to(next.x.options());
   if (const NonFinite bad = find_non_finite(next.x); bad.count > 0)
-    throw NumericalError(fmt::format("step {}: the position of particle {} is {} in coordinate {} ({} not finite in all)", state_.step + 1,
-                                     bad.row, next.x[bad.row][bad.column].item<double>(), bad.column, bad.count));
+    throw NumericalError(fmt::format("step {}: the position of particle {} is {} in coordinate {} ({} not finite in all)",
+                                     state_.step + 1, bad.row, next.x[bad.row][bad.column].item<double>(), bad.column,
+                                     bad.count));
   next.step += 1;
   next.time += size;
   state_ = std::move(next);
@@ -212,7 +220,9 @@ State Simulation::kernel_state() const {
   return seen;
 }
 
-void Simulation::with_context(const std::function<void(const FlowContext&)>& use) const { use(View(*this, state_).context()); }
+void Simulation::with_context(const std::function<void(const FlowContext&)>& use) const {
+  use(View(*this, state_).context());
+}
 
 double Simulation::tau() const { return scalar(state_.slots.at("tau")); }
 
@@ -220,7 +230,8 @@ Choice Simulation::choice() const {
   const State seen = kernel_state();
   const View view(*this, state_);
   Tensor keys = seen.x;
-  if (traits_.needs_samples) keys = at::cat({keys, view.context().target.samples(view.context().draw(Stream::batch), keys.scalar_type()).points});
+  if (traits_.needs_samples)
+    keys = at::cat({keys, view.context().target.samples(view.context().draw(Stream::batch), keys.scalar_type()).points});
   const Tensor values = at::ones({keys.size(0), keys.size(1) + 1}, keys.options());
   return choose(seen.x, keys, values, view.context().kernel.options());
 }

@@ -20,7 +20,8 @@ constexpr std::int64_t default_count = 500;
 /// One number for all coordinates, or one for each.
 Tensor per_coordinate(const std::vector<double>& values, std::int64_t dim, const std::string& key) {
   if (values.size() != 1 && static_cast<std::int64_t>(values.size()) != dim)
-    throw ConfigError(fmt::format("particles.init.{} has {} numbers but the target has dimension {}", key, values.size(), dim));
+    throw ConfigError(
+        fmt::format("particles.init.{} has {} numbers but the target has dimension {}", key, values.size(), dim));
   const Tensor t = tensor_from(values);
   return values.size() == 1 ? t.expand({dim}) : t;
 }
@@ -29,7 +30,8 @@ void check_fit(const Tensor& x, std::optional<std::int64_t> count, std::int64_t 
   if (x.size(1) != dim)
     throw InputError(fmt::format("{} has shape {} but the target has dimension {}", what, shape_text(x), dim));
   if (count && *count != x.size(0))
-    throw InputError(fmt::format("{} holds {} particles but particles.count is {}: leave the count out to take them all", what, x.size(0), *count));
+    throw InputError(fmt::format("{} holds {} particles but particles.count is {}: leave the count out to take them all",
+                                 what, x.size(0), *count));
 }
 
 struct NormalOptions {
@@ -87,7 +89,8 @@ class SamplesStart : public Start {
     const Tensor samples = target.all_samples(at::kDouble).points;
     const std::int64_t n = count.value_or(std::min(default_count, samples.size(0)));
     if (n > samples.size(0))
-      throw InputError(fmt::format("particles.init: samples: {} particles asked for, but the target has {} samples", n, samples.size(0)));
+      throw InputError(
+          fmt::format("particles.init: samples: {} particles asked for, but the target has {} samples", n, samples.size(0)));
     const std::vector<std::int64_t> chosen = subsample(draw, samples.size(0), n);
     return samples.index_select(0, at::tensor(chosen, at::kLong));
   }
@@ -135,23 +138,26 @@ const std::map<std::string, StartPlugin>& starts() {
   static const std::map<std::string, StartPlugin> all{
       {"default", make_plugin<Start>("default", no_options("normal with the samples' mean and sd; N(0,1) for a density"),
                                      [](const NoOptions&) { return std::make_unique<DefaultStart>(); })},
-      {"normal", make_plugin<Start>("normal",
-                                    Schema<NormalOptions>("independent normals")
-                                        .key("mean", &NormalOptions::mean, {.doc = "mean, one number or one for each coordinate"})
-                                        .key("std", &NormalOptions::std, {.doc = "standard deviation, likewise", .min = 0}),
-                                    [](const NormalOptions& o) { return std::make_unique<NormalStart>(o); })},
-      {"uniform", make_plugin<Start>("uniform",
-                                     Schema<UniformOptions>("uniform in a box")
-                                         .key("low", &UniformOptions::low, {.doc = "lower edges, one number or one for each coordinate"})
-                                         .key("high", &UniformOptions::high, {.doc = "upper edges, likewise"}),
-                                     [](const UniformOptions& o) { return std::make_unique<UniformStart>(o); })},
+      {"normal",
+       make_plugin<Start>("normal",
+                          Schema<NormalOptions>("independent normals")
+                              .key("mean", &NormalOptions::mean, {.doc = "mean, one number or one for each coordinate"})
+                              .key("std", &NormalOptions::std, {.doc = "standard deviation, likewise", .min = 0}),
+                          [](const NormalOptions& o) { return std::make_unique<NormalStart>(o); })},
+      {"uniform", make_plugin<Start>(
+                      "uniform",
+                      Schema<UniformOptions>("uniform in a box")
+                          .key("low", &UniformOptions::low, {.doc = "lower edges, one number or one for each coordinate"})
+                          .key("high", &UniformOptions::high, {.doc = "upper edges, likewise"}),
+                      [](const UniformOptions& o) { return std::make_unique<UniformStart>(o); })},
       {"samples", make_plugin<Start>("samples", no_options("distinct samples of the target, at random"),
                                      [](const NoOptions&) { return std::make_unique<SamplesStart>(); })},
-      {"file", make_plugin<Start>("file",
-                                  Schema<FileOptions>("points from an HDF5 file")
-                                      .key("file", &FileOptions::file, {.doc = "FILE or FILE:/dataset, [N, D]", .required = true})
-                                      .main("file"),
-                                  [](const FileOptions& o) { return std::make_unique<FileStart>(o); })},
+      {"file",
+       make_plugin<Start>("file",
+                          Schema<FileOptions>("points from an HDF5 file")
+                              .key("file", &FileOptions::file, {.doc = "FILE or FILE:/dataset, [N, D]", .required = true})
+                              .main("file"),
+                          [](const FileOptions& o) { return std::make_unique<FileStart>(o); })},
       {"run", make_plugin<Start>("run",
                                  Schema<RunOptions>("the particles of another run's newest checkpoint")
                                      .key("run", &RunOptions::run, {.doc = "run directory", .required = true})

@@ -159,29 +159,45 @@ const config::Schema<StepOptions>& step_schema() {
                {.doc = "total number of steps, a resumed run's included", .min = 0, .max = 1e12, .resume = Resume::free})
           .key("method", &StepOptions::method, {.doc = "the stepper; auto: the flow's own choice"})
           .key("size", &StepOptions::size,
-               {.doc = "step size; auto: the flow's own choice (mmd: 1/τ, the largest that is sure to descend)", .min = 0, .open_min = true})
-          .key("schedule", &StepOptions::schedule, {.doc = "how the size falls along the horizon; auto: the flow's own choice"})
-          .key("horizon", &StepOptions::horizon, {.doc = "number of steps the schedules are planned for; auto: the first count", .min = 1})
-          .key("mu", &StepOptions::mu, {.doc = "momentum: share of the last displacement that is kept", .min = 0, .max = 1, .open_max = true})
+               {.doc = "step size; auto: the flow's own choice (mmd: 1/τ, the largest that is sure to descend)",
+                .min = 0,
+                .open_min = true})
+          .key("schedule", &StepOptions::schedule,
+               {.doc = "how the size falls along the horizon; auto: the flow's own choice"})
+          .key("horizon", &StepOptions::horizon,
+               {.doc = "number of steps the schedules are planned for; auto: the first count", .min = 1})
+          .key("mu", &StepOptions::mu,
+               {.doc = "momentum: share of the last displacement that is kept", .min = 0, .max = 1, .open_max = true})
           .key("restart", &StepOptions::restart, {.doc = "momentum, nesterov: start again whenever the energy rose"})
-          .key("rho", &StepOptions::rho, {.doc = "rmsprop: share of the old mean of squares", .min = 0, .max = 1, .open_max = true})
+          .key("rho", &StepOptions::rho,
+               {.doc = "rmsprop: share of the old mean of squares", .min = 0, .max = 1, .open_max = true})
           .key("beta1", &StepOptions::beta1, {.doc = "adam: decay of the mean", .min = 0, .max = 1, .open_max = true})
-          .key("beta2", &StepOptions::beta2, {.doc = "adam: decay of the mean of squares", .min = 0, .max = 1, .open_max = true})
-          .key("epsilon", &StepOptions::epsilon, {.doc = "adagrad, rmsprop (auto: 1e-6), adam (auto: 1e-8): added to the root", .min = 0})
+          .key("beta2", &StepOptions::beta2,
+               {.doc = "adam: decay of the mean of squares", .min = 0, .max = 1, .open_max = true})
+          .key("epsilon", &StepOptions::epsilon,
+               {.doc = "adagrad, rmsprop (auto: 1e-6), adam (auto: 1e-8): added to the root", .min = 0})
           .main("count");
   return schema;
 }
 
 std::unique_ptr<Stepper> make_stepper(Method method, const StepOptions& options) {
   switch (method) {
-    case Method::euler: return std::make_unique<Euler>();
-    case Method::momentum: return std::make_unique<Momentum>(options);
-    case Method::nesterov: return std::make_unique<Nesterov>(options);
-    case Method::heun: return std::make_unique<Heun>();
-    case Method::rk4: return std::make_unique<RungeKutta4>();
-    case Method::adagrad: return std::make_unique<Adagrad>(options);
-    case Method::rmsprop: return std::make_unique<RmsProp>(options);
-    case Method::adam: return std::make_unique<Adam>(options);
+    case Method::euler:
+      return std::make_unique<Euler>();
+    case Method::momentum:
+      return std::make_unique<Momentum>(options);
+    case Method::nesterov:
+      return std::make_unique<Nesterov>(options);
+    case Method::heun:
+      return std::make_unique<Heun>();
+    case Method::rk4:
+      return std::make_unique<RungeKutta4>();
+    case Method::adagrad:
+      return std::make_unique<Adagrad>(options);
+    case Method::rmsprop:
+      return std::make_unique<RmsProp>(options);
+    case Method::adam:
+      return std::make_unique<Adam>(options);
   }
   throw std::logic_error("unknown stepper");
 }
@@ -189,11 +205,16 @@ std::unique_ptr<Stepper> make_stepper(Method method, const StepOptions& options)
 double schedule_factor(Schedule schedule, std::int64_t step, std::int64_t horizon) {
   const double t = horizon <= 0 ? 1 : std::min(1.0, static_cast<double>(step) / static_cast<double>(horizon));
   switch (schedule) {
-    case Schedule::constant: return 1;
-    case Schedule::decay: return t >= 0.9 ? 0.04 : t >= 0.73 ? 0.2 : 1;
-    case Schedule::linear: return 1 - 0.99 * t;
-    case Schedule::cosine: return 0.01 + 0.99 * (1 + std::cos(std::numbers::pi * t)) / 2;
-    case Schedule::inverse_sqrt: return 1 / std::sqrt(1 + 10 * t);
+    case Schedule::constant:
+      return 1;
+    case Schedule::decay:
+      return t >= 0.9 ? 0.04 : t >= 0.73 ? 0.2 : 1;
+    case Schedule::linear:
+      return 1 - 0.99 * t;
+    case Schedule::cosine:
+      return 0.01 + 0.99 * (1 + std::cos(std::numbers::pi * t)) / 2;
+    case Schedule::inverse_sqrt:
+      return 1 / std::sqrt(1 + 10 * t);
   }
   throw std::logic_error("unknown schedule");
 }

@@ -50,24 +50,29 @@ Verdict judge_samples(const Simulation& simulation, const Measurement& m) {
   const double blind = m.value("blind_fraction").value_or(0);
   const double tau = simulation.tau();
   if (blind > 0.01) {
-    return {"no pull", fmt::format("{:.0f} % of the particles are too far from the targets to feel them at tau = {:.4g}: they did not move "
-                                   "for that reason. Try kernel.tau = {:.3g}, or kernel.bandwidth: median",
-                                   100 * blind, tau, suggested_tau(simulation))};
+    return {
+        "no pull",
+        fmt::format("{:.0f} % of the particles are too far from the targets to feel them at tau = {:.4g}: they did not move "
+                    "for that reason. Try kernel.tau = {:.3g}, or kernel.bandwidth: median",
+                    100 * blind, tau, suggested_tau(simulation))};
   }
   const double mmd2 = m.value("mmd2").value_or(0);
   const double dissipation = m.value("dissipation").value_or(0);
   if (dissipation < 1e-10 * tau) {
     const double eps = simulation.state().x.scalar_type() == at::kDouble ? 2.2e-16 : 1.2e-7;
     if (mmd2 > 64 * eps && falls_when_perturbed(simulation, mmd2 / 2))
-      return {"stalled", fmt::format("the velocity vanishes at mmd2 = {:.3g}, but a perturbed copy goes on falling: a symmetric "
-                                     "configuration or a saddle. Try flow.noise: 0.5, or a start that is spread more",
-                                     mmd2)};
+      return {"stalled",
+              fmt::format("the velocity vanishes at mmd2 = {:.3g}, but a perturbed copy goes on falling: a symmetric "
+                          "configuration or a saddle. Try flow.noise: 0.5, or a start that is spread more",
+                          mmd2)};
     return {"converged", fmt::format("mmd2 = {:.3g}, the velocity vanishes", mmd2)};
   }
   const double move = m.value("rms_velocity").value_or(0) * m.value("step_size").value_or(0) * std::sqrt(tau);
   if (move < 1e-3)
     return {"converged", fmt::format("mmd2 = {:.3g}, the last step moved particles by {:.1e} kernel widths", mmd2, move)};
-  return {"moving", fmt::format("mmd2 = {:.3g}, the last step still moved particles by {:.1e} kernel widths: more steps would help", mmd2, move)};
+  return {"moving",
+          fmt::format("mmd2 = {:.3g}, the last step still moved particles by {:.1e} kernel widths: more steps would help",
+                      mmd2, move)};
 }
 
 Verdict judge_density(const Measurement& m) {
@@ -86,7 +91,8 @@ double collapse_law(double kappa, double n, double d) { return kappa * n / (2 * 
 
 Verdict judge(const Simulation& simulation) {
   const Measurement m = simulation.measure();
-  return simulation.target().has_samples() && simulation.flow().traits().needs_samples ? judge_samples(simulation, m) : judge_density(m);
+  return simulation.target().has_samples() && simulation.flow().traits().needs_samples ? judge_samples(simulation, m)
+                                                                                       : judge_density(m);
 }
 
 std::vector<Note> inspect_start(const Simulation& simulation) {
@@ -97,31 +103,42 @@ std::vector<Note> inspect_start(const Simulation& simulation) {
 
   const std::int64_t distinct = std::get<0>(at::unique_dim(x, 0)).size(0);
   if (distinct < n)
-    notes.push_back({true, fmt::format("{} of {} particles start at the place of another one and will stay there for ever", n - distinct, n)});
+    notes.push_back({true, fmt::format("{} of {} particles start at the place of another one and will stay there for ever",
+                                       n - distinct, n)});
   if (n == 1 && simulation.flow().traits().needs_density)
     notes.push_back({true, "one particle: SVGD is then plain gradient ascent to the mode"});
 
   const double tau = simulation.tau();
   if (const std::optional<double> safe = simulation.flow().safe_step(tau);
       safe && *simulation.options().step.method == Method::euler && simulation.step_size() > 1.383 * *safe)
-    notes.push_back({true, fmt::format("step.size {:.4g} is over 1.383/tau = {:.4g}: the energy may rise", simulation.step_size(), 1.383 * *safe)});
+    notes.push_back({true, fmt::format("step.size {:.4g} is over 1.383/tau = {:.4g}: the energy may rise",
+                                       simulation.step_size(), 1.383 * *safe)});
 
   if (simulation.flow().traits().needs_samples) {
     const Measurement m = simulation.measure();
     if (const double blind = m.value("blind_fraction").value_or(0); blind > 0.01) {
-      notes.push_back({true, fmt::format("no pull: {:.0f} % of the particles are too far from the targets to feel them at tau = {:.4g}; "
-                                         "try kernel.tau = {:.3g}", 100 * blind, tau, suggested_tau(simulation))});
+      notes.push_back(
+          {true, fmt::format("no pull: {:.0f} % of the particles are too far from the targets to feel them at tau = {:.4g}; "
+                             "try kernel.tau = {:.3g}",
+                             100 * blind, tau, suggested_tau(simulation))});
     }
     const Tensor sd = simulation.target().all_samples(at::kDouble).points.std(0, false);
-    if (const double ratio = (sd.max() / sd.min()).item<double>(); d > 1 && ratio > 100 && !simulation.target().standardize())
-      notes.push_back({true, fmt::format("the target's coordinates differ in scale by {:.2g}: target.standardize: true measures each in its own sd", ratio)});
+    if (const double ratio = (sd.max() / sd.min()).item<double>();
+        d > 1 && ratio > 100 && !simulation.target().standardize())
+      notes.push_back(
+          {true,
+           fmt::format(
+               "the target's coordinates differ in scale by {:.2g}: target.standardize: true measures each in its own sd",
+               ratio)});
   } else if (n >= 2 && d >= 5) {
     const double kappa = tau * median_squared_distance(simulation.kernel_state().x.to(at::kDouble).slice(0, 0, 1500));
     const double left = collapse_law(kappa, static_cast<double>(n), static_cast<double>(d));
     if (kappa > 4 || n <= 2 * d) {
       if (left < 0.8)
-        notes.push_back({true, fmt::format("variance collapse expected: {} particles in {} dimensions at tau·median² = {:.2g} keep about {:.2g} of the "
-                                           "variance; use kernel.bandwidth: median or more particles", n, d, kappa, left)});
+        notes.push_back({true, fmt::format("variance collapse expected: {} particles in {} dimensions at tau·median² = "
+                                           "{:.2g} keep about {:.2g} of the "
+                                           "variance; use kernel.bandwidth: median or more particles",
+                                           n, d, kappa, left)});
     }
   }
   return notes;

@@ -9,8 +9,8 @@ namespace gaussflow::io {
 
 bool has_dataset(const std::filesystem::path& file, const std::string& path) { return hdf5::Reader(file).has_dataset(path); }
 
-void write_arrays(const std::filesystem::path& file, const std::map<std::string, Tensor>& arrays, const std::map<std::string, double>& numbers,
-                  const std::map<std::string, std::string>& texts) {
+void write_arrays(const std::filesystem::path& file, const std::map<std::string, Tensor>& arrays,
+                  const std::map<std::string, double>& numbers, const std::map<std::string, std::string>& texts) {
   replace_file(file, [&](const std::filesystem::path& temporary) {
     hdf5::Writer writer(temporary, file, {});
     for (const auto& [path, array] : arrays) writer.tensor(path, array);

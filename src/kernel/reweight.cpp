@@ -36,8 +36,8 @@ Reweighted reweight_call(const Operands& operands, const Frame& frame, const Att
   const std::int64_t point_columns = coordinate_columns(D, plan.split) + 2 * terms;
   const std::int64_t width = padded_width(std::max(point_columns, std::min(C, channel_limit) + 1), operands.q.device());
   const at::TensorOptions options = operands.q.options().dtype(plan.dtype);
-  const bool differentiable =
-      c10::GradMode::is_enabled() && (operands.q.requires_grad() || operands.k.requires_grad() || operands.v.requires_grad());
+  const bool differentiable = c10::GradMode::is_enabled() &&
+                              (operands.q.requires_grad() || operands.k.requires_grad() || operands.v.requires_grad());
 
   // q̃ = [q, 1, ½‖q‖²], the norm as hi + lo in half types
   const Tensor q = assemble(B, M, width, options, differentiable, [&](std::int64_t begin, std::int64_t length) {

@@ -22,8 +22,14 @@ const std::map<std::string, TargetPlugin>& targets() { return Registry<TargetPlu
 const Schema<OutputOptions>& output_schema() {
   static const auto schema =
       Schema<OutputOptions>("what is recorded")
-          .key("metrics", &OutputOptions::metrics, {.doc = "steps between rows of metrics.csv; 0: none; auto: 200 rows over the horizon", .min = 0, .resume = Resume::free})
-          .key("trajectory", &OutputOptions::trajectory, {.doc = "steps between frames; 0: none; auto: 20 frames, none where a frame is over 4 MB", .min = 0, .resume = Resume::free});
+          .key("metrics", &OutputOptions::metrics,
+               {.doc = "steps between rows of metrics.csv; 0: none; auto: 200 rows over the horizon",
+                .min = 0,
+                .resume = Resume::free})
+          .key("trajectory", &OutputOptions::trajectory,
+               {.doc = "steps between frames; 0: none; auto: 20 frames, none where a frame is over 4 MB",
+                .min = 0,
+                .resume = Resume::free});
   return schema;
 }
 
@@ -31,7 +37,8 @@ const Schema<CheckpointOptions>& checkpoint_schema() {
   static const auto schema =
       Schema<CheckpointOptions>("how much work a kill may cost")
           .key("every", &CheckpointOptions::every, {.doc = "interval between checkpoints", .resume = Resume::free})
-          .key("keep", &CheckpointOptions::keep, {.doc = "how many are kept, the newest first", .min = 1, .max = 1e6, .resume = Resume::free})
+          .key("keep", &CheckpointOptions::keep,
+               {.doc = "how many are kept, the newest first", .min = 1, .max = 1e6, .resume = Resume::free})
           .main("every");
   return schema;
 }
@@ -39,11 +46,13 @@ const Schema<CheckpointOptions>& checkpoint_schema() {
 const Schema<RunConfig>& schema() {
   static const auto schema =
       Schema<RunConfig>("a run")
-          .key("name", &RunConfig::name, {.doc = "of the run and its folder runs/NAME; auto: the config's file name", .resume = Resume::free})
+          .key("name", &RunConfig::name,
+               {.doc = "of the run and its folder runs/NAME; auto: the config's file name", .resume = Resume::free})
           .key("seed", &RunConfig::seed, {.doc = "of all random numbers", .min = 0, .required = true})
           .key("meta", &RunConfig::meta, {.doc = "anything you want to keep with the run", .resume = Resume::free})
           .choice(Form::typed, "flow", &RunConfig::flow, flows, {.doc = "what moves the particles", .required = true})
-          .choice(Form::one_of, "target", &RunConfig::target, targets, {.doc = "what they are moved towards", .required = true})
+          .choice(Form::one_of, "target", &RunConfig::target, targets,
+                  {.doc = "what they are moved towards", .required = true})
           .section("particles", &RunConfig::particles, particle_schema(), {})
           .section("kernel", &RunConfig::kernel, kernel_schema(), {})
           .section("step", &RunConfig::step, step_schema(), {})
@@ -95,7 +104,8 @@ Json RunConfig::relocated(const std::filesystem::path& directory) const {
     if (!is_path(key) || !value.is_string()) return;
     std::string pointer = "/" + path;
     std::replace(pointer.begin(), pointer.end(), '.', '/');
-    json[Json::json_pointer(pointer)] = std::filesystem::absolute(value.get<std::string>()).lexically_normal().lexically_relative(base).string();
+    json[Json::json_pointer(pointer)] =
+        std::filesystem::absolute(value.get<std::string>()).lexically_normal().lexically_relative(base).string();
   });
   return json;
 }
@@ -121,10 +131,12 @@ RunConfig read_config(const config::Node& root, std::vector<std::string>* warnin
   return config;
 }
 
-RunConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides, std::vector<std::string>* warnings) {
+RunConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                      std::vector<std::string>* warnings) {
   config::Node root = config::load_yaml(file);
   config::Diagnostics diagnostics;
-  for (const std::string& assignment : overrides) config::apply_override(root, assignment, std::filesystem::current_path(), diagnostics);
+  for (const std::string& assignment : overrides)
+    config::apply_override(root, assignment, std::filesystem::current_path(), diagnostics);
   diagnostics.throw_if_any();
   RunConfig config = read_config(root, warnings);
   if (!config.name) config.name = file.stem().string();
@@ -135,7 +147,9 @@ std::vector<KeyInfo> config_keys() { return schema().keys(); }
 
 std::vector<Difference> differences(const Json& before, const Json& now) {
   std::vector<Difference> result;
-  const auto text = [](const Json& json, const std::string& key) { return json.contains(key) ? config::to_yaml_flow(json[key]) : std::string("-"); };
+  const auto text = [](const Json& json, const std::string& key) {
+    return json.contains(key) ? config::to_yaml_flow(json[key]) : std::string("-");
+  };
   for (const auto& [key, value] : before.items())
     if (!now.contains(key) || now[key] != value) result.push_back({key, text(before, key), text(now, key)});
   for (const auto& [key, value] : now.items())

@@ -15,18 +15,20 @@ namespace gaussflow::run {
 
 namespace {
 
-constexpr std::array own_files{"config.yaml", "config.resolved.yaml", "provenance.json", "status.json", "samples.h5", "metrics.csv",
-                               "log.jsonl",   "report.html",          "checkpoints",     "trajectory"};
+constexpr std::array own_files{
+    "config.yaml", "config.resolved.yaml", "provenance.json", "status.json", "samples.h5", "metrics.csv",
+    "log.jsonl",   "report.html",          "checkpoints",     "trajectory"};
 
 [[noreturn]] void refuse(const fs::path& directory) {
   const std::optional<config::Json> status = read_status(directory);
   const std::string state = status ? status->value("status", "unknown") : "unknown";
   const std::string where = directory.string();
-  throw BusyError(fmt::format("{0} already holds a run ({1}, step {2}).\n"
-                              "  go on with it:       gaussflow resume {0}\n"
-                              "  keep it, run anew:   add -o OTHER_FOLDER\n"
-                              "  replace it:          add --overwrite",
-                              where, state, status ? status->value("step", std::int64_t{0}) : 0));
+  throw BusyError(
+      fmt::format("{0} already holds a run ({1}, step {2}).\n"
+                  "  go on with it:       gaussflow resume {0}\n"
+                  "  keep it, run anew:   add -o OTHER_FOLDER\n"
+                  "  replace it:          add --overwrite",
+                  where, state, status ? status->value("step", std::int64_t{0}) : 0));
 }
 
 }  // namespace
@@ -60,7 +62,9 @@ Directory Directory::create(const fs::path& directory, bool overwrite) {
   if (fs::exists(directory, error) && !fs::is_directory(directory, error))
     throw IoError(fmt::format("{} is not a folder", directory.string()));
   if (content_of(directory) == Content::foreign)
-    throw BusyError(fmt::format("{} holds files that are not a gaussflow run; nothing in it is touched. Choose another folder with -o", directory.string()));
+    throw BusyError(
+        fmt::format("{} holds files that are not a gaussflow run; nothing in it is touched. Choose another folder with -o",
+                    directory.string()));
   fs::create_directories(directory, error);
   if (error) throw IoError(fmt::format("cannot make folder {}: {}", directory.string(), error.message()));
   Directory result(directory, io::DirectoryLock(directory));
@@ -77,7 +81,8 @@ Directory Directory::create(const fs::path& directory, bool overwrite) {
 
 Directory Directory::open(const fs::path& directory) {
   std::error_code error;
-  if (!fs::is_directory(directory, error)) throw CheckpointError(fmt::format("there is no run folder {}", directory.string()));
+  if (!fs::is_directory(directory, error))
+    throw CheckpointError(fmt::format("there is no run folder {}", directory.string()));
   if (content_of(directory) != Content::run)
     throw CheckpointError(fmt::format("{} holds no gaussflow run: no status.json and no checkpoints/", directory.string()));
   return Directory(directory, io::DirectoryLock(directory));
@@ -85,7 +90,8 @@ Directory Directory::open(const fs::path& directory) {
 
 void Directory::log_event(const std::string& event, config::Json details) const {
   const auto now = std::chrono::system_clock::now();
-  config::Json line{{"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))}, {"event", event}};
+  config::Json line{{"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
+                    {"event", event}};
   line.update(details);
   const std::string text = line.dump(-1, ' ', false, config::Json::error_handler_t::replace) + "\n";
   const int descriptor = ::open(log().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

@@ -2,6 +2,7 @@
 
 #include "gaussflow/flow/simulation.hpp"
 #include "gaussflow/flow/verdict.hpp"
+
 #include "run/prepare.hpp"
 
 #include <ATen/ATen.h>
@@ -35,7 +36,8 @@ Estimate estimate(const RunConfig& config) {
   const double checkpoint = frame + slots + 32768;
   result.disk = checkpoint * static_cast<double>(config.checkpoint.keep) + frames * frame + frame;
   // State, its successor and the stepper's; operands of the sum, packed, for particles and targets.
-  const double samples = parts.target->has_samples() ? static_cast<double>(parts.target->all_samples(at::kDouble).points.nbytes()) : 0;
+  const double samples =
+      parts.target->has_samples() ? static_cast<double>(parts.target->all_samples(at::kDouble).points.nbytes()) : 0;
   result.memory = 2 * (frame + slots) + 6 * frame + 4 * samples;
   return result;
 }

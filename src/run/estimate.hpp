@@ -12,10 +12,10 @@ namespace gaussflow::run {
 struct Estimate {
   std::int64_t particles = 0;
   std::int64_t dim = 0;
-  double memory = 0;            ///< bytes, resident, beyond the program itself
-  double disk = 0;              ///< bytes in the run directory at the end
+  double memory = 0;  ///< bytes, resident, beyond the program itself
+  double disk = 0;    ///< bytes in the run directory at the end
   double seconds_per_step = 0;
-  double seconds = 0;           ///< of the whole run
+  double seconds = 0;  ///< of the whole run
   std::vector<std::string> warnings;
 };
 

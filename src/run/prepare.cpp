@@ -18,7 +18,8 @@ State start_state(const RunConfig& config, const Parts& parts) {
   const auto dtype = config.particles.dtype == ParticleDtype::fp64 ? at::kDouble : at::kFloat;
   const Draw draw{static_cast<std::uint64_t>(config.seed), Stream::start, 0};
   State state;
-  state.x = config.particles.init.make()->points(config.particles.count, *parts.target, draw).to(parts.device, dtype).contiguous();
+  state.x =
+      config.particles.init.make()->points(config.particles.count, *parts.target, draw).to(parts.device, dtype).contiguous();
   return state;
 }
 

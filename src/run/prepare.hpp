@@ -1,11 +1,11 @@
 #pragma once
 /// From a config to the objects of a run.
 
-#include "run/config.hpp"
-
 #include "gaussflow/core/state.hpp"
 #include "gaussflow/flow/flow.hpp"
 #include "gaussflow/target/target.hpp"
+
+#include "run/config.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -8,6 +8,7 @@
 #include "gaussflow/io/sample_file.hpp"
 #include "gaussflow/io/trajectory.hpp"
 #include "gaussflow/kernel/mmd.hpp"
+
 #include "run/directory.hpp"
 #include "run/metrics_file.hpp"
 #include "run/prepare.hpp"
@@ -31,7 +32,9 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-bool due(std::int64_t step, std::int64_t every, std::int64_t last) { return every > 0 && (step % every == 0 || step == last); }
+bool due(std::int64_t step, std::int64_t every, std::int64_t last) {
+  return every > 0 && (step % every == 0 || step == last);
+}
 
 std::string now_text() {
   const std::time_t now = std::time(nullptr);
@@ -49,7 +52,8 @@ class Run {
         metrics_(directory_.metrics()),
         trajectory_(directory_.trajectory()),
         first_step_(state.step),
-        simulation_(config.simulation(), *parts.flow, *parts.target, std::move(state), [this](const Note& note) { tell(note); }),
+        simulation_(config.simulation(), *parts.flow, *parts.target, std::move(state),
+                    [this](const Note& note) { tell(note); }),
         metrics_every_(metrics_interval(config)),
         trajectory_every_(trajectory_interval(config, simulation_.state().x)) {}
 
@@ -104,8 +108,9 @@ class Run {
 
 void Run::log_choice() {
   const Choice choice = simulation_.choice();
-  const std::string text = fmt::format("{} in {}{}: {}", name_of(choice.reduction), dtype_name(choice.compute_dtype),
-                                       choice.backend == AttentionBackend::automatic ? "" : " on " + name_of(choice.backend), choice.reason);
+  const std::string text =
+      fmt::format("{} in {}{}: {}", name_of(choice.reduction), dtype_name(choice.compute_dtype),
+                  choice.backend == AttentionBackend::automatic ? "" : " on " + name_of(choice.backend), choice.reason);
   if (text == choice_) return;
   choice_ = text;
   directory_.log_event("reduction", {{"step", simulation_.state().step}, {"text", text}});
@@ -136,16 +141,20 @@ void Run::checkpoint() {
   checkpoint.config = config::to_yaml(config_.relocated(directory_.path()));
   checkpoint.fixed = config_.fixed().dump();
   checkpoint.target = simulation_.target().record();
-  checkpoint.provenance = {{"program_version", version()}, {"revision", revision()},
-                           {"torch", torch_version()},     {"device", config_.compute.device},
-                           {"threads", std::to_string(threads())}, {"reduction", choice_},
+  checkpoint.provenance = {{"program_version", version()},
+                           {"revision", revision()},
+                           {"torch", torch_version()},
+                           {"device", config_.compute.device},
+                           {"threads", std::to_string(threads())},
+                           {"reduction", choice_},
                            {"created", now_text()}};
   try {
     last_checkpoint_file_ = io::write_checkpoint(directory_.checkpoints(), checkpoint);
   } catch (const IoError& error) {
     std::string text = error.what();
     if (last_checkpoint_step_ >= 0)
-      text += fmt::format("\nFree space, then: gaussflow resume {} (last good: step {})", directory_.path().string(), last_checkpoint_step_);
+      text += fmt::format("\nFree space, then: gaussflow resume {} (last good: step {})", directory_.path().string(),
+                          last_checkpoint_step_);
     throw IoError(text);
   }
   last_checkpoint_step_ = simulation_.state().step;
@@ -161,15 +170,21 @@ void Run::checkpoint() {
 void Run::write_samples() {
   const State& state = simulation_.state();
   const Target& target = simulation_.target();
-  const Tensor w = state.log_weights.defined() ? weights(state) : at::full({state.x.size(0)}, 1.0 / static_cast<double>(state.x.size(0)), at::kDouble);
-  io::write_samples(directory_.samples(), target.constrain(state.x.to(at::kCPU)), w.to(at::kCPU, at::kDouble), target.names(),
-                    {.texts = {{"flow", config_.flow.name}, {"target", config_.target.name}, {"version", version()},
-                               {"config", config::to_yaml(config_.relocated(directory_.path()))}},
-                     .numbers = {{"tau", simulation_.tau()}, {"step", static_cast<double>(state.step)}, {"time", state.time}}});
+  const Tensor w = state.log_weights.defined()
+                       ? weights(state)
+                       : at::full({state.x.size(0)}, 1.0 / static_cast<double>(state.x.size(0)), at::kDouble);
+  io::write_samples(
+      directory_.samples(), target.constrain(state.x.to(at::kCPU)), w.to(at::kCPU, at::kDouble), target.names(),
+      {.texts = {{"flow", config_.flow.name},
+                 {"target", config_.target.name},
+                 {"version", version()},
+                 {"config", config::to_yaml(config_.relocated(directory_.path()))}},
+       .numbers = {{"tau", simulation_.tau()}, {"step", static_cast<double>(state.step)}, {"time", state.time}}});
 }
 
 void Run::write_status(const std::string& status, ExitCode code, const std::string& verdict) {
-  config::Json json{{"format", "gaussflow-run"}, {"status", status}, {"step", simulation_.state().step}, {"count", config_.step.count}};
+  config::Json json{
+      {"format", "gaussflow-run"}, {"status", status}, {"step", simulation_.state().step}, {"count", config_.step.count}};
   if (status != "running") json["exit_code"] = static_cast<int>(code);
   if (!verdict.empty()) json["verdict"] = verdict;
   if (last_checkpoint_step_ >= 0) json["checkpoint_step"] = last_checkpoint_step_;
@@ -195,7 +210,8 @@ ExitCode Run::loop() {
         write_samples();
         write_status("incomplete", ExitCode::stopped);
         progress_->clear();
-        fmt::print(stderr, "stopped: {} at step {}, checkpoint written ({}). Continue with: gaussflow resume {}   [exit 75]\n",
+        fmt::print(stderr,
+                   "stopped: {} at step {}, checkpoint written ({}). Continue with: gaussflow resume {}   [exit 75]\n",
                    stopped ? signal_name(stop_signal()) : "the wall time is used up", simulation_.state().step,
                    duration_text(slowest_checkpoint_), folder);
         directory_.log_event("stopped", {{"step", simulation_.state().step}});
@@ -217,8 +233,10 @@ ExitCode Run::loop() {
     progress_->clear();
     write_status("failed", error.code());
     directory_.log_event("error", {{"step", simulation_.state().step}, {"text", error.what()}});
-    throw NumericalError(fmt::format("{}\nThe last good checkpoint is step {} in {}. A smaller step.size, another start or kernel.bandwidth: median may help",
-                                     error.what(), last_checkpoint_step_, folder));
+    throw NumericalError(
+        fmt::format("{}\nThe last good checkpoint is step {} in {}. A smaller step.size, another start or kernel.bandwidth: "
+                    "median may help",
+                    error.what(), last_checkpoint_step_, folder));
   } catch (const Error& error) {
     progress_->clear();
     directory_.log_event("error", {{"step", simulation_.state().step}, {"text", error.what()}});
@@ -242,12 +260,14 @@ void Run::summary(const Verdict& verdict) {
   const Tensor x = target.constrain(state.x.to(at::kCPU));
   const Tensor w = state.log_weights.defined() ? weights(state) : Tensor();
   std::optional<Moments> reference = target.reference();
-  fmt::print(stderr, "\n{} particles after {} steps of {} onto {}\n", state.x.size(0), state.step, config_.flow.name, config_.target.name);
+  fmt::print(stderr, "\n{} particles after {} steps of {} onto {}\n", state.x.size(0), state.step, config_.flow.name,
+             config_.target.name);
   fmt::print(stderr, "{}", moments_table(sample_moments(x, w), reference, target.names()));
   if (target.has_samples()) {
     const Cloud y = target.all_samples(at::kDouble);
     if (state.x.size(0) + y.points.size(0) <= 20000)
-      fmt::print(stderr, "  energy distance {:.3g}\n", energy_distance(x.to(at::kDouble), y.points, weights(state).to(at::kCPU, at::kDouble), y.weights));
+      fmt::print(stderr, "  energy distance {:.3g}\n",
+                 energy_distance(x.to(at::kDouble), y.points, weights(state).to(at::kCPU, at::kDouble), y.weights));
   }
   fmt::print(stderr, "  {}: {}\n", verdict.word, verdict.text);
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\n{}", scatter(x, target.names()));
@@ -255,11 +275,12 @@ void Run::summary(const Verdict& verdict) {
   getrusage(RUSAGE_SELF, &usage);
   const double elapsed = seconds_since(start_);
   const std::string folder = directory_.path().string();
-  fmt::print(stderr, "  {} in {} ({:.3g} steps/s), tau {:.4g}, peak memory {}\n  sums: {}\n", state.step - first_step_ == 1 ? "1 step" : fmt::format("{} steps", state.step - first_step_),
+  fmt::print(stderr, "  {} in {} ({:.3g} steps/s), tau {:.4g}, peak memory {}\n  sums: {}\n",
+             state.step - first_step_ == 1 ? "1 step" : fmt::format("{} steps", state.step - first_step_),
              duration_text(elapsed), static_cast<double>(state.step - first_step_) / elapsed, simulation_.tau(),
              bytes_text(1024.0 * static_cast<double>(usage.ru_maxrss)), choice_);
-  fmt::print(stderr, "\nresult   {}\nlook     gaussflow inspect {}\nmore     gaussflow resume {} --extend-by {}\n", directory_.samples().string(), folder, folder,
-             std::max<std::int64_t>(1, config_.step.count / 2));
+  fmt::print(stderr, "\nresult   {}\nlook     gaussflow inspect {}\nmore     gaussflow resume {} --extend-by {}\n",
+             directory_.samples().string(), folder, folder, std::max<std::int64_t>(1, config_.step.count / 2));
 }
 
 }  // namespace
@@ -272,10 +293,17 @@ ExitCode start(const RunConfig& config, const std::string& config_text, const Re
   Directory directory = Directory::create(request.directory, request.overwrite);
   io::write_text(directory.config(), config_text);
   io::write_text(directory.resolved(), config::to_yaml(config.relocated(directory.path())));
-  io::write_text(directory.provenance(), config::Json{{"version", version()}, {"revision", revision()}, {"torch", torch_version()},
-                                                      {"device", config.compute.device}, {"threads", threads()}, {"seed", config.seed},
-                                                      {"target", parts.target->record().kind}, {"target_sha256", parts.target->record().digest},
-                                                      {"started", now_text()}}.dump(2) + "\n");
+  io::write_text(directory.provenance(), config::Json{{"version", version()},
+                                                      {"revision", revision()},
+                                                      {"torch", torch_version()},
+                                                      {"device", config.compute.device},
+                                                      {"threads", threads()},
+                                                      {"seed", config.seed},
+                                                      {"target", parts.target->record().kind},
+                                                      {"target_sha256", parts.target->record().digest},
+                                                      {"started", now_text()}}
+                                                 .dump(2) +
+                                             "\n");
   Run run(config, request, std::move(directory), parts, std::move(state));
   run.begin();
   return run.loop();
@@ -285,7 +313,8 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
   Directory directory = Directory::open(request.directory);
   const std::string folder = request.directory.string();
   io::Found found = io::newest_checkpoint(directory.checkpoints());
-  const config::Node stored = config::parse_yaml(found.checkpoint.config, found.file.filename().string() + ":/config", request.directory);
+  const config::Node stored =
+      config::parse_yaml(found.checkpoint.config, found.file.filename().string() + ":/config", request.directory);
   const RunConfig before = read_config(stored);
 
   RunConfig config = before;
@@ -295,7 +324,8 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
   } else if (!continuation.overrides.empty()) {
     config::Node root = stored;
     config::Diagnostics diagnostics;
-    for (const std::string& assignment : continuation.overrides) config::apply_override(root, assignment, fs::current_path(), diagnostics);
+    for (const std::string& assignment : continuation.overrides)
+      config::apply_override(root, assignment, fs::current_path(), diagnostics);
     diagnostics.throw_if_any();
     config = read_config(root);
   }
@@ -303,26 +333,33 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
   if (continuation.extend_by) config.step.count = found.checkpoint.state.step + *continuation.extend_by;
 
   if (const std::vector<Difference> changed = differences(before.fixed(), config.fixed()); !changed.empty()) {
-    std::string text = fmt::format("{} was started with other settings; these may not change within a run:\n  {:<32} {:<28} {}\n", folder, "key", "in the run", "asked for");
+    std::string text =
+        fmt::format("{} was started with other settings; these may not change within a run:\n  {:<32} {:<28} {}\n", folder,
+                    "key", "in the run", "asked for");
     for (const Difference& d : changed) text += fmt::format("  {:<32} {:<28} {}\n", d.key, d.before, d.now);
-    throw CheckpointError(text + fmt::format("To start a new run from these particles: particles.init: {{run: {}}}", folder));
+    throw CheckpointError(text +
+                          fmt::format("To start a new run from these particles: particles.init: {{run: {}}}", folder));
   }
 
   const State& last = found.checkpoint.state;
   for (const std::string& note : found.notes) fmt::print(stderr, "  note: {}\n", note);
   if (last.step >= config.step.count) {
-    fmt::print(stderr, "{}: nothing to do, step {} of {} is reached. To go on: gaussflow resume {} --extend-by N\n", folder, last.step, config.step.count, folder);
+    fmt::print(stderr, "{}: nothing to do, step {} of {} is reached. To go on: gaussflow resume {} --extend-by N\n", folder,
+               last.step, config.step.count, folder);
     return ExitCode::ok;
   }
-  fmt::print(stderr, "resume: {}  step {} of {}  ({}, verified)\n", folder, last.step, config.step.count, found.file.filename().string());
+  fmt::print(stderr, "resume: {}  step {} of {}  ({}, verified)\n", folder, last.step, config.step.count,
+             found.file.filename().string());
   if (config.step.count > *config.step.horizon)
-    fmt::print(stderr, "  note: beyond the horizon of {} steps the step size stays at the schedule's last value\n", *config.step.horizon);
+    fmt::print(stderr, "  note: beyond the horizon of {} steps the step size stays at the schedule's last value\n",
+               *config.step.horizon);
 
   const Parts parts = make_parts(config);
   if (const TargetRecord now = parts.target->record(); now != found.checkpoint.target)
-    throw CheckpointError(fmt::format("the target's data changed since {} was started:\n  in the run  {} {}\n  now         {} {}\n"
-                                      "Put the old file back, or start a new run with particles.init: {{run: {}}}",
-                                      folder, found.checkpoint.target.kind, found.checkpoint.target.digest, now.kind, now.digest, folder));
+    throw CheckpointError(
+        fmt::format("the target's data changed since {} was started:\n  in the run  {} {}\n  now         {} {}\n"
+                    "Put the old file back, or start a new run with particles.init: {{run: {}}}",
+                    folder, found.checkpoint.target.kind, found.checkpoint.target.digest, now.kind, now.digest, folder));
   State state = last;
   state.x = state.x.to(parts.device);
   io::truncate_trajectory(directory.trajectory(), state.step);

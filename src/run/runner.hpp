@@ -1,10 +1,10 @@
 #pragma once
 /// Runs a config in a folder: start or go on, step, record, checkpoint, stop cleanly.
 
+#include "gaussflow/core/error.hpp"
+
 #include "run/config.hpp"
 #include "run/progress.hpp"
-
-#include "gaussflow/core/error.hpp"
 
 #include <filesystem>
 #include <optional>

@@ -14,14 +14,15 @@ namespace gaussflow::run {
 
 Moments sample_moments(const Tensor& x, const Tensor& weights) {
   const Tensor points = x.to(at::kCPU, at::kDouble);
-  if (!weights.defined()) return {points.mean(0), points.size(0) > 1 ? points.std(0) : at::zeros({points.size(1)}, at::kDouble)};
+  if (!weights.defined())
+    return {points.mean(0), points.size(0) > 1 ? points.std(0) : at::zeros({points.size(1)}, at::kDouble)};
   const Tensor w = weights.to(at::kCPU, at::kDouble).unsqueeze(1);
   const Tensor mean = (w * points).sum(0);
   return {mean, (w * (points - mean).square()).sum(0).sqrt()};
 }
 
-std::string moments_table(const Moments& found, const std::optional<Moments>& reference, const std::vector<std::string>& names,
-                          std::size_t limit) {
+std::string moments_table(const Moments& found, const std::optional<Moments>& reference,
+                          const std::vector<std::string>& names, std::size_t limit) {
   const std::vector<double> mean = to_vector(found.mean), sd = to_vector(found.sd);
   std::size_t wide = 9;
   for (const std::string& name : names) wide = std::max(wide, std::min<std::size_t>(name.size(), 28));
@@ -51,8 +52,9 @@ std::string moments_table(const Moments& found, const std::optional<Moments>& re
   if (mean.size() > limit) text += fmt::format("  … and {} more in samples.h5\n", mean.size() - limit);
   if (reference) {
     const auto d = static_cast<double>(mean.size());
-    text += fmt::format("  against the reference: rms error of the means {:.3f} sd, variance ratio {:.3f} (from {:.3f} to {:.3f})\n",
-                        std::sqrt(squares / d), ratio / d, low, high);
+    text += fmt::format(
+        "  against the reference: rms error of the means {:.3f} sd, variance ratio {:.3f} (from {:.3f} to {:.3f})\n",
+        std::sqrt(squares / d), ratio / d, low, high);
   }
   return text;
 }
@@ -84,7 +86,8 @@ std::string scatter(const Tensor& x, const std::vector<std::string>& names, int 
     const int top = *std::max_element(bars.begin(), bars.end());
     ry = {0, static_cast<double>(top)};
     for (int c = 0; c < width; ++c)
-      for (int r = 0; r < bars[c] * height / std::max(top, 1); ++r) counts[static_cast<std::size_t>((height - 1 - r) * width + c)] = 3;
+      for (int r = 0; r < bars[c] * height / std::max(top, 1); ++r)
+        counts[static_cast<std::size_t>((height - 1 - r) * width + c)] = 3;
   } else {
     ry = range(vertical);
     for (std::int64_t i = 0; i < n; ++i) {
@@ -99,11 +102,17 @@ std::string scatter(const Tensor& x, const std::vector<std::string>& names, int 
     for (int c = 0; c < width; ++c) {
       constexpr std::string_view shades = " .:o#@";
       const int count = counts[static_cast<std::size_t>(r * width + c)];
-      text += shades[static_cast<std::size_t>(count == 0 ? 0 : count == 1 ? 1 : count == 2 ? 2 : count <= 4 ? 3 : count <= 8 ? 4 : 5)];
+      text += shades[static_cast<std::size_t>(count == 0   ? 0
+                                              : count == 1 ? 1
+                                              : count == 2 ? 2
+                                              : count <= 4 ? 3
+                                              : count <= 8 ? 4
+                                                           : 5)];
     }
     text += "|\n";
   }
-  text += fmt::format("  {:<8.3g}{:^{}}{:>8.3g}   ({} from {:.3g})\n", rx[0], names[0], width - 14, rx[1], flat ? "count" : names[1], ry[0]);
+  text += fmt::format("  {:<8.3g}{:^{}}{:>8.3g}   ({} from {:.3g})\n", rx[0], names[0], width - 14, rx[1],
+                      flat ? "count" : names[1], ry[0]);
   return text;
 }
 

@@ -66,7 +66,10 @@ struct Names<ParticleDtype> {
 template <>
 struct Names<ComputeDtype> {
   static std::vector<std::pair<std::string, ComputeDtype>> list() {
-    return {{"fp16", ComputeDtype::fp16}, {"bf16", ComputeDtype::bf16}, {"fp32", ComputeDtype::fp32}, {"fp64", ComputeDtype::fp64}};
+    return {{"fp16", ComputeDtype::fp16},
+            {"bf16", ComputeDtype::bf16},
+            {"fp32", ComputeDtype::fp32},
+            {"fp64", ComputeDtype::fp64}};
   }
 };
 template <>

@@ -38,7 +38,8 @@ class Simulation {
  public:
   /// `state` is a start (step 0) or what a checkpoint held; flow and target must outlive the simulation.
   /// Throws  ConfigError when flow and target do not fit; InputError when dimensions differ.
-  Simulation(SimulationOptions options, const Flow& flow, const Target& target, State state, std::function<void(const Note&)> tell);
+  Simulation(SimulationOptions options, const Flow& flow, const Target& target, State state,
+             std::function<void(const Note&)> tell);
 
   /// Fills what was left to the flow: step.method, schedule and horizon, kernel.refresh.
   static void resolve(SimulationOptions& options, const FlowTraits& traits);

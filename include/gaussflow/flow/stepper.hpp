@@ -27,11 +27,11 @@ struct StepOptions {
   std::optional<double> size;
   std::optional<Schedule> schedule;
   std::optional<std::int64_t> horizon;
-  double mu = 0.8;          ///< momentum
-  bool restart = true;      ///< momentum, nesterov
-  double rho = 0.9;         ///< rmsprop: weight of the running mean of squares
-  double beta1 = 0.9;       ///< adam
-  double beta2 = 0.999;     ///< adam
+  double mu = 0.8;       ///< momentum
+  bool restart = true;   ///< momentum, nesterov
+  double rho = 0.9;      ///< rmsprop: weight of the running mean of squares
+  double beta1 = 0.9;    ///< adam
+  double beta2 = 0.999;  ///< adam
   std::optional<double> epsilon;
 };
 const config::Schema<StepOptions>& step_schema();

@@ -13,7 +13,7 @@ namespace gaussflow::io {
 bool has_dataset(const std::filesystem::path& file, const std::string& path);
 
 /// Writes arrays under their paths with root attributes, atomically.   Throws IoError.
-void write_arrays(const std::filesystem::path& file, const std::map<std::string, Tensor>& arrays, const std::map<std::string, double>& numbers,
-                  const std::map<std::string, std::string>& texts);
+void write_arrays(const std::filesystem::path& file, const std::map<std::string, Tensor>& arrays,
+                  const std::map<std::string, double>& numbers, const std::map<std::string, std::string>& texts);
 
 }  // namespace gaussflow::io
