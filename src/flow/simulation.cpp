@@ -15,16 +15,16 @@ namespace gaussflow {
 
 namespace {
 
-/// A score that is not finite stops the run where it arises, with the particle that caused it.
+/// The target as flows meet it: on the particles' device, and a score that is not finite stops the run where it arises.
 class CheckedTarget : public Target {
  public:
-  CheckedTarget(const Target& target, std::int64_t step) : target_(target), step_(step) {}
+  CheckedTarget(const Target& target, std::int64_t step, c10::Device device) : target_(target), step_(step), device_(device) {}
 
   std::int64_t dim() const override { return target_.dim(); }
   bool has_density() const override { return target_.has_density(); }
   bool has_samples() const override { return target_.has_samples(); }
-  Cloud samples(const Draw& draw, at::ScalarType dtype) const override { return target_.samples(draw, dtype); }
-  Cloud all_samples(at::ScalarType dtype) const override { return target_.all_samples(dtype); }
+  Cloud samples(const Draw& draw, at::ScalarType dtype) const override { return here(target_.samples(draw, dtype)); }
+  Cloud all_samples(at::ScalarType dtype) const override { return here(target_.all_samples(dtype)); }
   std::optional<Moments> moments() const override { return target_.moments(); }
   TargetRecord record() const override { return target_.record(); }
 
@@ -38,8 +38,12 @@ class CheckedTarget : public Target {
   }
 
  private:
+  /// Samples live in main memory; the particles may not.
+  Cloud here(const Cloud& cloud) const { return {cloud.points.to(device_), cloud.weights.to(device_)}; }
+
   const Target& target_;
   std::int64_t step_;
+  c10::Device device_;
 };
 
 double scalar(const Tensor& t) { return t.item<double>(); }
@@ -64,7 +68,7 @@ class Simulation::View {
   View(const Simulation& simulation, const State& state)
       : scale_(state.slots.contains("scale") ? state.slots.at("scale") : Tensor()),
         whitened_(scale_.defined() ? std::make_unique<WhitenedTarget>(simulation.target_, scale_) : nullptr),
-        checked_(whitened_ ? static_cast<const Target&>(*whitened_) : simulation.target_, state.step),
+        checked_(whitened_ ? static_cast<const Target&>(*whitened_) : simulation.target_, state.step, state.x.device()),
         kernel_(options(simulation, state)),
         context_{checked_, kernel_, simulation.options_.seed, state.step, *simulation.options_.step.horizon} {}
   View(const View&) = delete;

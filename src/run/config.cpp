@@ -16,8 +16,8 @@ using config::KeyInfo;
 using config::Resume;
 using config::Schema;
 
-const std::map<std::string, FlowPlugin>& flows() { return Registry<FlowPlugin>::instance().all(); }
-const std::map<std::string, TargetPlugin>& targets() { return Registry<TargetPlugin>::instance().all(); }
+const std::map<std::string, FlowPlugin>& flows() { return Registry<FlowPlugin>::instance().entries(); }
+const std::map<std::string, TargetPlugin>& targets() { return Registry<TargetPlugin>::instance().entries(); }
 
 const Schema<OutputOptions>& output_schema() {
   static const auto schema =

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gaussflow {
 
@@ -22,7 +23,19 @@ class Registry {
     return entries_.emplace(name, std::move(entry)).second ? true : throw std::logic_error("registered twice: " + name);
   }
 
-  const std::map<std::string, Entry>& all() const { return entries_; }
+  /// nullptr when there is no such entry.
+  const Entry* find(const std::string& name) const {
+    const auto it = entries_.find(name);
+    return it == entries_.end() ? nullptr : &it->second;
+  }
+
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const auto& [name, entry] : entries_) result.push_back(name);
+    return result;
+  }
 
  private:
   std::map<std::string, Entry> entries_;

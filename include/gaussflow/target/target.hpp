@@ -51,13 +51,13 @@ class Target {
   /// All samples, for diagnostics; as `samples` without minibatches.
   virtual Cloud all_samples(at::ScalarType dtype) const;
 
-  /// Exact or empirical moments, the default start and the yardstick of the summary.
+  /// Exact or empirical moments in the coordinates of the particles, the default start.
   virtual std::optional<Moments> moments() const { return std::nullopt; }
 
   /// Are distances to be measured in units of `moments().sd`?
   virtual bool standardize() const { return false; }
 
-  /// Moments of an independent reference run to be shown beside the result (`reference:` key), else the exact ones.
+  /// Moments to be shown beside the result, hence after constrain: exact, or of an independent reference run (`reference:`).
   virtual std::optional<Moments> reference() const { return moments(); }
 
   /// Particles on the scale the user thinks in.
