@@ -10,8 +10,7 @@ namespace gaussflow::io {
 /// Reads a table of numbers as [M, D], as strictly as read_samples: a .npy array (format 1 or 2, real, either byte order),
 /// or text with one row a line.
 ///
-/// Text     fields between commas, semicolons, tabs or blanks (the first of these that the first row holds); lines with #
-/// and
+/// Text     fields between commas, semicolons, tabs or blanks (the first of these that the first row holds); lines with # and
 ///          empty lines are passed over; a first row without numbers names the columns; `options.weights` may name one.
 ///          Columns whose names end in __ (the sampler's own in files of Stan) are left out with a note.
 /// Throws   InputError with line and column: ragged rows, fields that are no finite number, unnamed columns (a row index).
