@@ -1,9 +1,9 @@
-#include "gaussflow/core/error.hpp"
-
 #include "text.hpp"
 #include "yaml.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace gaussflow::config {
 
@@ -11,79 +11,96 @@ namespace {
 
 constexpr std::size_t size_limit = 1 << 20;
 
-[[noreturn]] void fail(const Source& source, std::size_t line, std::size_t column, const std::string& message,
-                       const std::string& hint) {
-  Diagnostics diagnostics;
-  const auto shared = std::make_shared<const Source>(source);
-  diagnostics.error({shared, static_cast<int>(line), static_cast<int>(column), 1}, message, hint);
-  diagnostics.throw_if_any();
-  std::abort();  // not reached: there is an error
-}
-
-void split_lines(const std::string& text, Source& source) {
-  source.lines.clear();
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    source.lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-}
-
-void check_encoding(const std::string& text, const Source& source) {
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
-    throw ConfigError(source.name + " is UTF-16: save it as UTF-8");
-  const bool wide =
-      text.size() >= 4 && (text[0] == '\0' || text[1] == '\0') && text.find_first_not_of('\0') != std::string::npos;
-  if (wide) throw ConfigError(source.name + " is not UTF-8 (UTF-16 or a binary file?): save it as UTF-8");
-  for (std::size_t number = 0; number < source.lines.size(); ++number) {
-    const std::string& line = source.lines[number];
-    std::size_t column = 1;
-    for (std::size_t at = 0; at < line.size(); ++column) {
-      const std::size_t length = utf8_length(line, at);
-      const auto byte = static_cast<unsigned char>(line[at]);
-      if (length == 0)
-        fail(source, number + 1, column, fmt::format("byte 0x{:02x} is not UTF-8", byte), "save the file as UTF-8");
-      if (byte == 0) fail(source, number + 1, column, "a NUL byte", "is this a text file?");
-      if (byte == '\r') fail(source, number + 1, column, "a carriage return inside a line", "end lines with LF or CRLF");
-      if ((byte < 0x20 && byte != '\t') || byte == 0x7F)
-        fail(source, number + 1, column, fmt::format("control character 0x{:02x}", byte), "remove it");
-      at += length;
-    }
-  }
-}
-
-/// yaml-cpp drops unknown directives without a word, and reads some tabs as spaces.
-void check_layout(const Source& source) {
-  bool head = true;
-  for (std::size_t number = 0; number < source.lines.size(); ++number) {
-    const std::string& line = source.lines[number];
-    const std::size_t first = line.find_first_not_of(" \t");
-    if (first == std::string::npos || line[first] == '#') continue;
-    const std::size_t tab = line.find('\t');
-    if (tab < first) fail(source, number + 1, tab + 1, "a tab in the indentation", "indent with spaces");
-    if (head && line[0] == '%') {
-      if (!line.starts_with("%YAML "))
-        fail(source, number + 1, 1, "a directive", "only %YAML is accepted; quote a text that starts with %");
-    } else {
-      head = false;
-    }
-  }
-}
-
-}  // namespace
-
-std::string checked_text(std::string text, Source& source) {
-  if (text.size() > size_limit)
-    throw ConfigError(fmt::format("{} has {} bytes: a config has at most {} (1 MiB)", source.name, text.size(), size_limit));
-  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+std::string without_mark_and_cr(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::string plain;
   plain.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') plain += text[i];
-  split_lines(plain, source);
-  check_encoding(plain, source);
-  check_layout(source);
   return plain;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// Checks line by line; stops at the first fault, since the rest of a binary file says nothing.
+class Layout {
+ public:
+  Layout(std::shared_ptr<const Source> source, Diagnostics& diagnostics)
+      : source_(std::move(source)), diagnostics_(diagnostics) {}
+
+  bool check() {
+    for (const std::string& line : source_->lines) {
+      ++number_;
+      if (!check_characters(line) || !check_indentation(line)) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool fault(int column, const std::string& message, const std::string& hint) {
+    diagnostics_.error({source_, number_, column, 1}, message, hint);
+    return false;
+  }
+
+  bool check_characters(const std::string& line) {
+    int column = 1;
+    for (std::size_t at = 0; at < line.size(); ++column) {
+      const std::size_t length = utf8_length(line, at);
+      const auto byte = static_cast<unsigned char>(line[at]);
+      if (length == 0) return fault(column, fmt::format("byte 0x{:02x} is not UTF-8", byte), "save the file as UTF-8");
+      if (byte == 0) return fault(column, "a NUL byte", "is this a text file?");
+      if (byte == '\r') return fault(column, "a carriage return inside a line", "end lines with LF or CRLF");
+      // yaml-cpp takes 0x04 for the end of the file.
+      if ((byte < 0x20 && byte != '\t') || byte == 0x7F)
+        return fault(column, fmt::format("control character 0x{:02x}", byte), "remove it");
+      at += length;
+    }
+    return true;
+  }
+
+  /// yaml-cpp drops unknown directives without a word and takes some tabs for spaces.
+  bool check_indentation(const std::string& line) {
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == std::string::npos || line[first] == '#') return true;
+    const std::size_t tab = line.find('\t');
+    if (tab < first) return fault(static_cast<int>(tab) + 1, "a tab in the indentation", "indent with spaces");
+    if (head_ && line[0] == '%')
+      return line.starts_with("%YAML ") ||
+             fault(1, "a directive", "only %YAML is accepted; quote a text that starts with %");
+    head_ = false;
+    return true;
+  }
+
+  std::shared_ptr<const Source> source_;
+  Diagnostics& diagnostics_;
+  int number_ = 0;
+  bool head_ = true;  ///< directives stand only before the document
+};
+
+}  // namespace
+
+std::optional<CheckedText> check_text(const std::string& text, Source source, Diagnostics& diagnostics) {
+  const auto refuse = [&](const std::string& message) {
+    diagnostics.error({std::make_shared<const Source>(std::move(source))}, message);
+    return std::nullopt;
+  };
+  if (text.size() > size_limit) return refuse("larger than 1 MiB, more than a config may have");
+  const bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+                     (text.size() >= 2 && (text[0] == '\0') != (text[1] == '\0'));
+  if (utf16) return refuse("this is UTF-16 or no text: save it as UTF-8");
+  CheckedText checked{without_mark_and_cr(text), nullptr};
+  source.lines = split_lines(checked.text);
+  checked.source = std::make_shared<const Source>(std::move(source));
+  if (!Layout(checked.source, diagnostics).check()) return std::nullopt;
+  return checked;
 }
 
 }  // namespace gaussflow::config

@@ -139,7 +139,7 @@ KeyInfo choice_info(Form form, std::vector<KeyInfo> entries) {
   KeyInfo info;
   for (const KeyInfo& entry : entries) info.choices.push_back(entry.name);
   info.type = words_text(info.choices);
-  info.main_key = form == Form::typed ? "type" : "";
+  info.kind = form == Form::typed ? KeyInfo::Kind::typed : KeyInfo::Kind::one_of;
   info.children = std::move(entries);
   return info;
 }

@@ -66,7 +66,8 @@ void Section::read(void* object, const Node& node, Diagnostics& diagnostics) con
   for (const Key& key : keys) {
     const Node* value = map.find(key.name);
     if (!value && key.options.required)
-      diagnostics.error(map.mark, fmt::format("{} is missing", diagnostics.path(key.name)), key.options.doc);
+      diagnostics.error(map.mark, fmt::format("{} is missing", diagnostics.path(key.name)),
+                        fmt::format("add '{}: …', {}", key.name, key.options.doc));
     if (!value) continue;
     if (key.enters_scope) {
       key.read(object, *value, diagnostics);
@@ -91,7 +92,10 @@ std::vector<KeyInfo> Section::infos(const void* defaults) const {
     KeyInfo info = key.info(defaults);
     info.name = key.name;
     info.options = key.options;
-    if (key.options.required) info.default_text.clear();
+    if (key.options.required)
+      info.default_value = nullptr;
+    else if (info.kind != KeyInfo::Kind::section)
+      info.default_text = to_yaml_flow(info.default_value);
     result.push_back(std::move(info));
   }
   return result;

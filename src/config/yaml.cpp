@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <unordered_map>
 #include <utility>
@@ -34,7 +35,7 @@ int height(const Node& node) {
   return below + (node.kind == Node::Kind::sequence || node.kind == Node::Kind::map);
 }
 
-/// The parser recursed into a document that is refused already; `parse_document` turns it into the errors collected.
+/// The parser recursed into a document that is refused already; `parse_document` reports what was collected.
 struct Stop {};
 
 /// Builds a Node from yaml-cpp's events. Its own tree keeps the first of two equal keys and loses places and quotes.
@@ -42,11 +43,9 @@ struct Stop {};
 /// copied.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(std::shared_ptr<const Source> source, int line, int column)
-      : source_(std::move(source)), line_(line), column_(column) {}
+  TreeBuilder(std::shared_ptr<const Source> source, int line, int column, Diagnostics& diagnostics)
+      : source_(std::move(source)), line_(line), column_(column), diagnostics_(diagnostics) {}
 
-  Diagnostics& diagnostics() { return diagnostics_; }
-  bool has_document() const { return documents_ > 0; }
   Node take() { return std::move(root_); }
 
   /// Columns of yaml-cpp count bytes.
@@ -72,8 +71,8 @@ class TreeBuilder : public YAML::EventHandler {
   void OnNull(const YAML::Mark& at, YAML::anchor_t anchor) override {
     Node node;
     node.mark = mark(at);
-    // A word alone on its line: yaml-cpp reports the missing value at the key's own place.
-    if (!open_.empty() && open_.back().key && !open_.back().flow && at.pos == open_.back().key_position)
+    // A word alone on its line: yaml-cpp reports the missing value at the key itself, not behind it.
+    if (!open_.empty() && open_.back().key && !open_.back().flow && at.pos <= open_.back().key_position)
       error(open_.back().key_mark, fmt::format("'{}' has no ': ' behind it", printable(*open_.back().key)),
             no_colon_hint(*open_.back().key));
     add(std::move(node), at, anchor);
@@ -193,15 +192,22 @@ class TreeBuilder : public YAML::EventHandler {
   void close() {
     Open closed = std::move(open_.back());
     open_.pop_back();
-    if (closed.anchor != YAML::NullAnchor)
-      anchors_.emplace(closed.anchor, Anchored{closed.node, count_ - closed.count_before, height(closed.node)});
+    if (closed.anchor != YAML::NullAnchor) keep(closed.at, closed.anchor, closed.node, count_ - closed.count_before);
     place(std::move(closed.node), closed.at, false);
   }
 
   void add(Node node, const YAML::Mark& at, YAML::anchor_t anchor) {
     count(at, 1);
-    if (anchor != YAML::NullAnchor) anchors_.emplace(anchor, Anchored{node, 1, 0});
+    if (anchor != YAML::NullAnchor) keep(at, anchor, node, 1);
     place(std::move(node), at, false);
+  }
+
+  /// Anchors inside anchors copy the same values again and again: the copies have a limit of their own.
+  void keep(const YAML::Mark& at, YAML::anchor_t anchor, const Node& node, std::size_t size) {
+    kept_ += size;
+    if (kept_ > node_limit)
+      refuse(mark(at), fmt::format("anchors on more than {} values", node_limit), "remove the unused ones");
+    anchors_.emplace(anchor, Anchored{node, size, height(node)});
   }
 
   void place(Node node, const YAML::Mark& at, bool alias) {
@@ -239,9 +245,10 @@ class TreeBuilder : public YAML::EventHandler {
   std::shared_ptr<const Source> source_;
   int line_;
   int column_;
-  Diagnostics diagnostics_;
+  Diagnostics& diagnostics_;
   int documents_ = 0;
   std::size_t count_ = 0;
+  std::size_t kept_ = 0;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Anchored> anchors_;  ///< complete ones only: an alias to an open one is a cycle
   Node root_;
@@ -269,8 +276,10 @@ std::pair<std::string, std::string> explained(const std::string& message) {
 
 }  // namespace
 
-Node parse_document(const std::string& text, const std::shared_ptr<const Source>& source, int line, int column) {
-  TreeBuilder builder(source, line, column);
+std::optional<Node> parse_document(const std::string& text, const std::shared_ptr<const Source>& source, int line,
+                                   int column, Diagnostics& diagnostics) {
+  const std::size_t errors_before = diagnostics.error_count();
+  TreeBuilder builder(source, line, column, diagnostics);
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);
@@ -279,35 +288,36 @@ Node parse_document(const std::string& text, const std::shared_ptr<const Source>
   } catch (const Stop&) {
   } catch (const YAML::Exception& error) {
     const auto [message, hint] = explained(error.msg);
-    builder.diagnostics().error(builder.mark(error.mark), message, hint);
+    diagnostics.error(builder.mark(error.mark), message, hint);
   }
-  builder.diagnostics().throw_if_any();
+  if (diagnostics.error_count() != errors_before) return std::nullopt;
   return builder.take();
 }
 
 Node parse_yaml(const std::string& text, const std::string& name, const std::filesystem::path& directory) {
-  auto source = std::make_shared<Source>(Source{.name = name, .directory = directory, .lines = {}});
-  const std::string checked = checked_text(text, *source);
-  Node root = parse_document(checked, source);
-  if (root.is_null()) throw ConfigError(name + " is empty: a config is a map of keys such as 'flow: mmd'");
-  if (root.kind != Node::Kind::map) {
-    Diagnostics diagnostics;
-    diagnostics.error(root.mark, fmt::format("a config is a map of keys, got {}", root.description()),
-                      root.kind == Node::Kind::scalar ? "write 'key: value', with a space behind the colon" : "");
-    diagnostics.throw_if_any();
-  }
-  return root;
+  Diagnostics diagnostics;
+  const auto checked = check_text(text, {.name = name, .directory = directory, .lines = {}}, diagnostics);
+  diagnostics.throw_if_any();
+  const auto root = parse_document(checked->text, checked->source, 1, 1, diagnostics);
+  diagnostics.throw_if_any();
+  if (root->is_null())
+    diagnostics.error({checked->source}, "the config is empty", "it is a map of keys, such as 'flow: mmd'");
+  else if (root->kind != Node::Kind::map)
+    diagnostics.error(root->mark, fmt::format("a config is a map of keys, got {}", root->description()),
+                      root->kind == Node::Kind::scalar ? "write 'key: value', with a space behind the colon" : "");
+  diagnostics.throw_if_any();
+  return *root;
 }
 
 Node load_yaml(const std::filesystem::path& file) {
+  const std::string name = printable(file.string(), 200);
   std::error_code status;
-  if (std::filesystem::is_directory(file, status))
-    throw ConfigError(fmt::format("{} is a folder, not a config", file.string()));
+  if (std::filesystem::is_directory(file, status)) throw ConfigError(fmt::format("{} is a folder, not a config", name));
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw ConfigError(fmt::format("cannot read {}: {}", file.string(), std::strerror(errno)));
-  std::string text((1 << 20) + 1, '\0');
+  if (!in) throw ConfigError(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+  std::string text((1 << 20) + 1, '\0');  // one more than is accepted: /dev/zero ends too
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) throw ConfigError(fmt::format("cannot read {}: {}", file.string(), std::strerror(errno)));
+  if (in.bad()) throw ConfigError(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
   text.resize(static_cast<std::size_t>(in.gcount()));
   return parse_yaml(text, file.string(), file.parent_path());
 }

@@ -4,6 +4,7 @@
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/io/durable.hpp"
 
+#include "io/numbered_file.hpp"
 #include "io/sealed_file.hpp"
 
 #include <ATen/ATen.h>
@@ -12,11 +13,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 
 namespace gaussflow::io {
 
@@ -163,24 +162,9 @@ Checkpoint read_sealed(const std::filesystem::path& file) {
   }
 }
 
-/// The step in "ckpt-000000012000.h5", or nothing.
-std::optional<std::int64_t> step_in_name(const std::filesystem::path& file) {
-  const std::string name = file.filename().string();
-  if (!name.starts_with("ckpt-") || !name.ends_with(".h5")) return std::nullopt;
-  std::int64_t step = 0;
-  const char* const end = name.data() + name.size() - 3;
-  const auto parsed = std::from_chars(name.data() + 5, end, step);
-  return parsed.ec == std::errc{} && parsed.ptr == end && step >= 0 ? std::optional(step) : std::nullopt;
-}
-
-/// Puts a bad checkpoint aside and says so.
-std::string put_aside(const std::filesystem::path& file, const std::string& why, Repair repair) {
-  const std::string name = file.filename().string();
-  if (repair == Repair::none) return fmt::format("{} does not verify ({}); passed over", name, why);
-  std::error_code error;
-  std::filesystem::rename(file, file.string() + ".bad", error);
-  return error ? fmt::format("{} does not verify ({}); passed over, it cannot be renamed: {}", name, why, error.message())
-               : fmt::format("{} does not verify ({}); kept as {}.bad", name, why, name);
+std::string passed_over(const std::filesystem::path& file, const std::string& why, Repair repair) {
+  return repair == Repair::rename ? put_aside(file, why)
+                                  : fmt::format("{} does not verify ({}); passed over", file.filename().string(), why);
 }
 
 }  // namespace
@@ -199,7 +183,7 @@ std::string state_digest(const Checkpoint& checkpoint) {
   return digest.hex();
 }
 
-std::string checkpoint_name(std::int64_t step) { return fmt::format("ckpt-{:012}.h5", step); }
+std::string checkpoint_name(std::int64_t step) { return numbered_name("ckpt-", step); }
 
 std::filesystem::path write_checkpoint(const std::filesystem::path& directory, Checkpoint& checkpoint) {
   check_storable(checkpoint.state);
@@ -225,36 +209,35 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
 }
 
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& directory) {
-  std::vector<std::pair<std::int64_t, std::filesystem::path>> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
-    if (const auto step = step_in_name(entry.path())) found.emplace_back(*step, entry.path());
-  std::sort(found.rbegin(), found.rend());
   std::vector<std::filesystem::path> files;
-  for (auto& [step, file] : found) files.push_back(std::move(file));
+  for (NumberedFile& found : numbered_files(directory, "ckpt-")) files.push_back(std::move(found.path));
+  std::reverse(files.begin(), files.end());
   return files;
 }
 
 Found newest_checkpoint(const std::filesystem::path& directory, Repair repair) {
   if (repair == Repair::rename) remove_leftovers(directory);
   Found found;
-  std::vector<std::pair<std::int64_t, std::filesystem::path>> candidates;
+  const auto pass_over = [&](const std::filesystem::path& file, const DamagedError& error) {
+    found.notes.push_back(passed_over(file, error.what(), repair));
+  };
   try {
+    std::vector<NumberedFile> candidates;  // by the step inside
     for (const std::filesystem::path& file : list_checkpoints(directory)) {
       try {
-        candidates.emplace_back(read_seal(file, checkpoint_seal).step, file);
+        candidates.push_back({read_seal(file, checkpoint_seal).step, file});
       } catch (const DamagedError& error) {
-        found.notes.push_back(put_aside(file, error.what(), repair));
+        pass_over(file, error);
       }
     }
     std::sort(candidates.rbegin(), candidates.rend());
-    for (const auto& [step, file] : candidates) {
+    for (const NumberedFile& candidate : candidates) {
       try {
-        found.checkpoint = read_sealed(file);
-        found.file = file;
+        found.checkpoint = read_sealed(candidate.path);
+        found.file = candidate.path;
         return found;
       } catch (const DamagedError& error) {
-        found.notes.push_back(put_aside(file, error.what(), repair));
+        pass_over(candidate.path, error);
       }
     }
   } catch (const InputError& error) {

@@ -2,35 +2,39 @@
 
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/text.hpp"
-#include "gaussflow/io/durable.hpp"
+
+#include "io/file_kind.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace gaussflow::io::hdf5 {
 
 namespace {
 
-/// What a file that is not HDF5 looks like, and what would do.
-std::string guess(const Descriptor& file) {
-  std::array<char, 128> bytes{};
-  const ssize_t count = pread(file.value(), bytes.data(), bytes.size(), 0);
-  const std::string_view head(bytes.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
-  if (head.empty()) return "it is empty";
-  if (head.starts_with("\x93NUMPY")) return "it is a NumPy array; gaussflow import converts it";
-  if (head.starts_with("PK")) return "it is a zip archive; if it is .npz, save its array with numpy.save and import that";
-  if (head.starts_with("MATLAB 5.0")) return "it is an older MAT file; save it with -v7.3";
-  for (const char c : head)
-    if (static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\r' && c != '\t') return "its signature is missing";
-  return "it is text; gaussflow import converts a table";
+/// What a file that is not HDF5 is instead, and what would do.
+std::string instead(const Descriptor& file) {
+  switch (file_kind(file)) {
+    case FileKind::empty:
+      return "it is empty";
+    case FileKind::text:
+      return "it is text; gaussflow import converts a table";
+    case FileKind::npy:
+      return "it is a NumPy array; gaussflow import converts it";
+    case FileKind::zip:
+      return "it is a zip archive; if it is .npz, save its array with numpy.save and import that";
+    case FileKind::old_matlab:
+      return "it is an older MAT file; save it with -v7.3";
+    case FileKind::other:
+      break;
+  }
+  return "its signature is missing";
 }
 
 /// The library's reason for not opening a file, as advice.
@@ -82,7 +86,7 @@ Reader::Reader(std::filesystem::path file) : path_(std::move(file)) {
   const Descriptor regular = open_regular(path_);
   prepare_library();
   const htri_t is_hdf5 = H5Fis_hdf5(path_.c_str());
-  if (is_hdf5 == 0) throw InputError(fmt::format("{} is not an HDF5 file: {}", path_.string(), guess(regular)));
+  if (is_hdf5 == 0) throw InputError(fmt::format("{} is not an HDF5 file: {}", path_.string(), instead(regular)));
   const Handle access = file_access();  // named: closing it would clear the reason of a failure
   file_ = Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access), H5Fclose);
   if (!file_.valid()) throw InputError(opening_refused(path_.string(), last_error()));

@@ -32,19 +32,31 @@ std::int64_t machine() {
   return unlimited;
 }
 
-/// Control group v2, from this process's group up to the root: the tightest limit counts.
+/// What a control group leaves, from the given folder up to its root: the tightest limit counts.
+std::int64_t group_limit(const std::string& root, std::string group, const std::string& limit_file,
+                         const std::string& usage_file) {
+  std::int64_t least = unlimited;
+  for (;;) {
+    const auto limit = number_in(root + group + "/" + limit_file);
+    const auto used = number_in(root + group + "/" + usage_file);
+    if (limit && used) least = std::min(least, std::max<std::int64_t>(0, *limit - *used));
+    if (group.empty() || group == "/") return least;
+    group.resize(group.rfind('/'));
+  }
+}
+
+/// Lines are "0::/a/b" (version 2) and "4:memory:/a/b" (version 1, still met on clusters).
 std::int64_t control_group() {
   std::ifstream in("/proc/self/cgroup");
   std::int64_t least = unlimited;
   for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with("0::/")) continue;
-    for (std::string group = line.substr(3);; group.resize(group.rfind('/'))) {
-      const std::string folder = "/sys/fs/cgroup" + group;
-      const auto limit = number_in(folder + "/memory.max");
-      const auto used = number_in(folder + "/memory.current");
-      if (limit && used) least = std::min(least, std::max<std::int64_t>(0, *limit - *used));
-      if (group.empty() || group == "/") break;
-    }
+    const std::size_t path = line.find(":/");
+    if (path == std::string::npos) continue;
+    const std::string group = line.substr(path + 1);
+    if (line.starts_with("0::"))
+      least = std::min(least, group_limit("/sys/fs/cgroup", group, "memory.max", "memory.current"));
+    else if (line.find(":memory:") != std::string::npos)
+      least = std::min(least, group_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes"));
   }
   return least;
 }

@@ -1,5 +1,6 @@
 #include "io/numbers.hpp"
 
+#include "gaussflow/core/digest.hpp"
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/text.hpp"
 
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -57,6 +59,28 @@ Marked rows_that_hold(const Tensor& samples, double value, bool through_float) {
 
 Marked first_non_finite(const Tensor& values) {
   return values.scalar_type() == at::kFloat ? scan_non_finite<float>(values) : scan_non_finite<double>(values);
+}
+
+Tensor as_matrix(const Tensor& values, bool transpose, const std::string& where, std::vector<std::string>& notes) {
+  Tensor samples = values;
+  if (values.dim() == 1) {
+    notes.push_back(fmt::format("{} has one axis: read as {} samples of dimension 1", where, values.size(0)));
+    samples = values.unsqueeze(1);
+  }
+  if (transpose) samples = samples.t();
+  if (!transpose && samples.size(0) < samples.size(1))
+    notes.push_back(
+        fmt::format("{} is read as {} samples of dimension {}; if it is stored as [D, M], set target.transpose: true", where,
+                    samples.size(0), samples.size(1)));
+  return samples.contiguous();
+}
+
+std::string sample_digest(const Tensor& samples, const Tensor& weights) {
+  static_assert(std::endian::native == std::endian::little, "digests are defined over little-endian bytes");
+  Digest digest;
+  for (const Tensor& part : {samples, weights})
+    if (part.defined()) digest.update(shape_text(part)).update(part.const_data_ptr(), part.nbytes());
+  return digest.hex();
 }
 
 void check_samples(const Tensor& samples, const std::string& where, std::vector<std::string>& notes) {

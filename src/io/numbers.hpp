@@ -23,6 +23,12 @@ Marked rows_that_hold(const Tensor& samples, double value, bool through_float);
 /// Non-finite numbers of a contiguous fp32 or fp64 tensor: how many, and the flat index of the first.
 Marked first_non_finite(const Tensor& values);
 
+/// Values of one or two axes as a contiguous [M, D]; what could be meant otherwise is said in `notes`.
+Tensor as_matrix(const Tensor& values, bool transpose, const std::string& where, std::vector<std::string>& notes);
+
+/// SHA-256 of shapes and values of samples and weights (fp64; weights may be undefined).
+std::string sample_digest(const Tensor& samples, const Tensor& weights);
+
 /// Refuses samples [M, D] (contiguous, fp64) with NaN, Inf or numbers beyond fp32's range; notes what fp32 would round.
 void check_samples(const Tensor& samples, const std::string& where, std::vector<std::string>& notes);
 

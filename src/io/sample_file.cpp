@@ -1,6 +1,5 @@
 #include "gaussflow/io/sample_file.hpp"
 
-#include "gaussflow/core/digest.hpp"
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/io/durable.hpp"
@@ -8,13 +7,12 @@
 #include "io/hdf5_reader.hpp"
 #include "io/hdf5_writer.hpp"
 #include "io/numbers.hpp"
+#include "io/sample_checks.hpp"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -51,21 +49,6 @@ std::string only_candidate(const Reader& file) {
                                                   : fmt::format("{} datasets that could be meant", candidates.size()),
                                name, file.contents()));
 }
-
-/// What is wrong with a dataset whatever its rank.
-void check_numbers(const Dataset& dataset) {
-  if (!dataset.info.numeric())
-    refuse(dataset, fmt::format("holds {}, numbers are needed: {}", dataset.info.name, dataset.info.advice));
-  if (dataset.null) refuse(dataset, "has a null dataspace: it holds no numbers at all");
-  if (hdf5::number_attribute(dataset.id, "MATLAB_empty").value_or(0) != 0) refuse(dataset, "is an empty MATLAB array");
-  for (const auto& [name, neutral] : {std::pair{"scale_factor", 1.0}, std::pair{"add_offset", 0.0}})
-    if (const auto value = hdf5::number_attribute(dataset.id, name); value && *value != neutral)
-      refuse(dataset,
-             fmt::format("is packed ({} = {}); unpack it first: its stored numbers are not the values", name, *value));
-}
-
-/// MATLAB stores [rows, columns] with the axes reversed.
-bool is_matlab(const Dataset& dataset) { return dataset.shape.size() > 1 && H5Aexists(dataset.id, "MATLAB_class") > 0; }
 
 /// The numbers in fp64; integers that fp64 cannot hold are refused. `copied`: the caller will make a copy.
 Tensor read_doubles(const Dataset& dataset, bool copied = false) {
@@ -107,41 +90,6 @@ void check_fill(const Dataset& dataset, const Tensor& samples) {
   }
 }
 
-/// The shape as read, before data are.
-Tensor read_matrix(const Dataset& dataset, bool transpose, std::vector<std::string>& notes) {
-  const std::size_t rank = dataset.shape.size();
-  if (rank == 0) refuse(dataset, "is a single number, samples [M, D] are needed");
-  if (rank > 2)
-    refuse(dataset, fmt::format("has shape [{}], samples [M, D] are needed; join the leading axes first, in h5py: "
-                                "f['flat'] = x[:n].reshape(-1, x.shape[-1]) with the n steps that were run",
-                                fmt::join(dataset.shape, ", ")));
-  if (dataset.count() == 0) refuse(dataset, fmt::format("has shape [{}]: it is empty", fmt::join(dataset.shape, ", ")));
-  Tensor samples = read_doubles(dataset, transpose || is_matlab(dataset));
-  if (rank == 1) {
-    notes.push_back(fmt::format("{} has one axis: read as {} samples of dimension 1", dataset.where, samples.size(0)));
-    samples = samples.unsqueeze(1);
-  } else if (is_matlab(dataset)) {
-    samples = samples.t();
-    notes.push_back(
-        fmt::format("{} was written by MATLAB, which stores axes reversed: read as {}", dataset.where, shape_text(samples)));
-  }
-  if (transpose) samples = samples.t();
-  samples = samples.contiguous();
-  if (!transpose && samples.size(0) < samples.size(1))
-    notes.push_back(
-        fmt::format("{} is read as {} samples of dimension {}; if it is stored as [D, M], set target.transpose: true",
-                    dataset.where, samples.size(0), samples.size(1)));
-  return samples;
-}
-
-std::string data_digest(const Tensor& samples, const Tensor& weights) {
-  static_assert(std::endian::native == std::endian::little, "digests are defined over little-endian bytes");
-  Digest digest;
-  digest.update(shape_text(samples)).update(samples.const_data_ptr(), samples.nbytes());
-  if (weights.defined()) digest.update(shape_text(weights)).update(weights.const_data_ptr(), weights.nbytes());
-  return digest.hex();
-}
-
 std::vector<std::int64_t> reversed_axes(std::int64_t rank) {
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
   std::iota(axes.rbegin(), axes.rend(), 0);
@@ -163,12 +111,20 @@ SampleFile read_samples(const DataRef& ref, const SampleOptions& options) {
   check_numbers(dataset);
   SampleFile result;
   result.dataset = dataset.path;
-  result.samples = read_matrix(dataset, options.transpose, result.notes);
+  check_matrix(dataset);
+  const bool reversed = has_reversed_axes(dataset);
+  Tensor values = read_doubles(dataset, options.transpose || reversed);
+  if (reversed) {
+    values = values.t();
+    result.notes.push_back(
+        fmt::format("{} was written by MATLAB, which stores axes reversed: read as {}", dataset.where, shape_text(values)));
+  }
+  result.samples = as_matrix(values, options.transpose, dataset.where, result.notes);
   check_fill(dataset, result.samples);
   check_samples(result.samples, dataset.where, result.notes);
   result.names = read_names(file, result.dataset, result.samples.size(1));
   if (!options.weights.empty()) result.weights = read_weights(file, options.weights, result.samples.size(0));
-  result.digest = data_digest(result.samples, result.weights);
+  result.digest = sample_digest(result.samples, result.weights);
   return result;
 }
 
@@ -182,9 +138,9 @@ Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes)
     hdf5::check_storage(dataset);
     values = hdf5::read(dataset, at::kFloat);
   } else {
-    values = read_doubles(dataset, is_matlab(dataset));
+    values = read_doubles(dataset, has_reversed_axes(dataset));
   }
-  if (is_matlab(dataset)) values = at::permute(values, reversed_axes(values.dim())).contiguous();
+  if (has_reversed_axes(dataset)) values = at::permute(values, reversed_axes(values.dim())).contiguous();
   if (const Marked bad = first_non_finite(values); bad.rows > 0)
     refuse(dataset, fmt::format("has {} numbers that are not finite, the first at [{}]", bad.rows,
                                 fmt::join(unravel(bad.first, values.sizes()), ", ")));

@@ -118,7 +118,7 @@ Schema<T>& Schema<T>::key(const std::string& name, V T::*member, KeyOptions opti
             KeyInfo info;
             info.type = Codec<V>::type(range);
             info.json_schema = Codec<V>::json_schema(range);
-            info.default_text = to_yaml_flow(Codec<V>::write(static_cast<const T*>(defaults)->*member));
+            info.default_value = Codec<V>::write(static_cast<const T*>(defaults)->*member);
             if constexpr (requires { Codec<V>::choices(); }) info.choices = Codec<V>::choices();
             return info;
           },
@@ -141,6 +141,7 @@ Schema<T>& Schema<T>::section(const std::string& name, U T::*member, const Schem
       .info =
           [member, inner](const void* defaults) {
             KeyInfo info;
+            info.kind = KeyInfo::Kind::section;
             info.type = "section";
             info.children = inner->infos(&(static_cast<const T*>(defaults)->*member));
             info.main_key = inner->main;
@@ -178,6 +179,7 @@ Schema<T>& Schema<T>::choice(Form form, const std::string& name, Chosen<Product,
             for (const auto& [entry, plugin] : plugins()) {
               KeyInfo info;
               info.name = entry;
+              info.kind = KeyInfo::Kind::section;
               info.type = "section";
               info.options.doc = plugin.doc;
               info.children = plugin.keys();

@@ -29,14 +29,19 @@ struct KeyOptions {
   bool open_max = false;
   bool required = false;
   Resume resume = Resume::fixed;
+  std::string example = {};  ///< as YAML, of a required key in `describe --example`
 
   Range range() const { return {min, max, open_min, open_max}; }
 };
 
 /// A declared key as `describe`, the JSON Schema and the docs see it.
 struct KeyInfo {
+  enum class Kind { value, section, one_of, typed };
+
+  Kind kind = Kind::value;
   std::string name;
   std::string type;          ///< "number > 0", "eq8 | autograd", "list of numbers", "section"
+  Json default_value;        ///< null: auto, or no default
   std::string default_text;  ///< as YAML; empty when there is none
   KeyOptions options;
   std::vector<std::string> choices;  ///< of an enum, or the names of an open set

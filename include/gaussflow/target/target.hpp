@@ -54,6 +54,9 @@ class Target {
   /// Exact or empirical moments in the coordinates of the particles, the default start.
   virtual std::optional<Moments> moments() const { return std::nullopt; }
 
+  /// Are distances to be measured in units of `moments().sd`?
+  virtual bool standardize() const { return false; }
+
   /// Moments to be shown beside the result, hence after constrain: exact, or of an independent reference run (`reference:`).
   virtual std::optional<Moments> reference() const { return moments(); }
 

@@ -15,6 +15,7 @@ struct Options {
   std::string weights;
   bool transpose = false;
   std::optional<std::int64_t> batch;
+  bool standardize = false;
 };
 
 /// Weights with sum 1; equal ones when the file has none. read_samples has refused those that cannot be scaled so.
@@ -45,7 +46,8 @@ Moments empirical(const Tensor& points, const std::vector<double>& weights) {
 /// A cloud from a file.
 class Samples final : public Target {
  public:
-  explicit Samples(const Options& o) : file_(io::read_samples(o.file, {.weights = o.weights, .transpose = o.transpose})) {
+  explicit Samples(const Options& o)
+      : file_(io::read_samples(o.file, {.weights = o.weights, .transpose = o.transpose})), standardize_(o.standardize) {
     const std::int64_t count = file_.samples.size(0);
     const std::vector<double> weights = normalised(file_.weights, count);
     moments_ = empirical(file_.samples, weights);
@@ -63,6 +65,7 @@ class Samples final : public Target {
   bool has_samples() const override { return true; }
   std::optional<Moments> moments() const override { return moments_; }
   std::vector<std::string> names() const override { return file_.names.empty() ? Target::names() : file_.names; }
+  bool standardize() const override { return standardize_; }
   std::vector<std::string> notes() const override { return file_.notes; }
   TargetRecord record() const override {
     return {.kind = "samples", .digest = file_.digest, .shape = file_.samples.sizes().vec()};
@@ -83,6 +86,7 @@ class Samples final : public Target {
 
  private:
   io::SampleFile file_;
+  bool standardize_;
   Constant points_, weights_;
   Moments moments_;
   std::int64_t batch_ = 0;  ///< 0: all
@@ -99,6 +103,7 @@ class Samples final : public Target {
         .key("transpose", &Options::transpose, {.doc = "the dataset is [D, M]"})
         .key("batch", &Options::batch,
              {.doc = "samples seen in a step; each epoch visits all in a fresh order. Default all", .min = 1})
+        .key("standardize", &Options::standardize, {.doc = "measure distances in units of each coordinate's sd"})
         .main("file"),
     [](const Options& o, const TargetContext&) { return std::make_unique<Samples>(o); });
 

@@ -1,0 +1,33 @@
+#include "kernel/direct/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernel/direct/kernels_fp32.cpp"
+// clang-format off: the kernels below are compiled once per target, by way of this header.
+#include <hwy/foreach_target.h>
+// clang-format on
+
+#include "kernel/direct/small-inl.hpp"
+#include "kernel/direct/tiled-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace gaussflow::direct::HWY_NAMESPACE {
+
+void small_fp32(const Block<float>& block) { small_sum(block); }
+void tiled_fp32(const Block<float>& block, Profile profile) { tiled_sum(block, profile); }
+
+}  // namespace gaussflow::direct::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "kernel/direct/kernels.hpp"
+
+namespace gaussflow::direct {
+
+HWY_EXPORT(small_fp32);
+HWY_EXPORT(tiled_fp32);
+
+void small_sum(const Block<float>& block) { HWY_DYNAMIC_DISPATCH(small_fp32)(block); }
+void tiled_sum(const Block<float>& block, Profile profile) { HWY_DYNAMIC_DISPATCH(tiled_fp32)(block, profile); }
+
+}  // namespace gaussflow::direct
+#endif

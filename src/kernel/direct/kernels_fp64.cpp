@@ -1,0 +1,33 @@
+#include "kernel/direct/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernel/direct/kernels_fp64.cpp"
+// clang-format off: the kernels below are compiled once per target, by way of this header.
+#include <hwy/foreach_target.h>
+// clang-format on
+
+#include "kernel/direct/small-inl.hpp"
+#include "kernel/direct/tiled-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace gaussflow::direct::HWY_NAMESPACE {
+
+void small_fp64(const Block<double>& block) { small_sum(block); }
+void tiled_fp64(const Block<double>& block, Profile profile) { tiled_sum(block, profile); }
+
+}  // namespace gaussflow::direct::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "kernel/direct/kernels.hpp"
+
+namespace gaussflow::direct {
+
+HWY_EXPORT(small_fp64);
+HWY_EXPORT(tiled_fp64);
+
+void small_sum(const Block<double>& block) { HWY_DYNAMIC_DISPATCH(small_fp64)(block); }
+void tiled_sum(const Block<double>& block, Profile profile) { HWY_DYNAMIC_DISPATCH(tiled_fp64)(block, profile); }
+
+}  // namespace gaussflow::direct
+#endif

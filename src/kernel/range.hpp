@@ -1,0 +1,25 @@
+#pragma once
+/// What a reduction may be asked: the guards, and the automatic choice.
+
+#include "kernel/reductions.hpp"
+
+namespace gaussflow {
+
+/// A decided evaluation, and what was measured to decide it.
+struct Plan {
+  Choice choice;
+  Frame frame;              ///< of the attention reductions
+  AttentionPlan attention;  ///< the same
+};
+
+/// Throws UnsupportedError when a named reduction, backend or dtype cannot hold its error bound here.
+Plan plan_for(const Operands& operands, const GaussSumOptions& options);
+
+/// How a named attention reduction would run, range unseen. Throws UnsupportedError when no backend takes it.
+AttentionPlan attention_plan(Reduction reduction, const Operands& operands, const Frame& frame,
+                             const GaussSumOptions& options);
+
+/// Why an attention reduction cannot hold its error bound on these operands, with the number; empty when it can.
+std::string out_of_range(Reduction reduction, const Operands& operands, const Frame& frame, const AttentionPlan& plan);
+
+}  // namespace gaussflow
