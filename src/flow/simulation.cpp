@@ -18,7 +18,8 @@ namespace {
 /// The target as flows meet it: on the particles' device, and a score that is not finite stops the run where it arises.
 class CheckedTarget : public Target {
  public:
-  CheckedTarget(const Target& target, std::int64_t step, c10::Device device) : target_(target), step_(step), device_(device) {}
+  CheckedTarget(const Target& target, std::int64_t step, c10::Device device)
+      : target_(target), step_(step), device_(device) {}
 
   std::int64_t dim() const override { return target_.dim(); }
   bool has_density() const override { return target_.has_density(); }
