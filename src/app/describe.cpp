@@ -30,7 +30,10 @@ ExitCode describe(const DescribeArguments& arguments) {
     return ExitCode::ok;
   }
   if (arguments.markdown) {
-    fmt::print("{}", config::keys_markdown(sections));
+    fmt::print(
+        "# Configuration\n\nMade by `gaussflow describe --markdown`; a test compares. *resume*: may the key change within a "
+        "run?\n\n{}",
+        config::keys_markdown(sections));
     return ExitCode::ok;
   }
   if (arguments.name.empty()) {
