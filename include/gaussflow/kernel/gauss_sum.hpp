@@ -24,7 +24,8 @@ struct ValueAndGradient {
   Tensor gradient;  ///< [B?, M, D]
 };
 
-/// Value and query gradient ∇_q s = τ (Σ Φ v k − q Σ Φ v) by one Gauss sum with the C = D+1 values (v_n k_n, v_n).   [Eq. (8)]
+/// Value and query gradient ∇_q s = τ (Σ Φ v k − q Σ Φ v) by one Gauss sum with the C = D+1 values (v_n k_n, v_n).   [Eq.
+/// (8)]
 ///
 /// Shapes   q [B?, M, D], k [B?, N, D], v [B?, N].
 /// Note     Points are centred before the values are formed, so the two terms do not cancel on offset data.
