@@ -29,6 +29,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define GAUSSFLOW_AVX512 0
 #endif
 
+/// 2^-t is 0 from here on in T: where t may be larger, the caller clamps to it, for the table form loses its way at 1e12.
+template <class T>
+inline constexpr T largest_exponent = sizeof(T) == 4 ? 200 : 1100;
+
 #if GAUSSFLOW_AVX512
 
 alignas(64) inline constexpr float exp2_table_f32[32] = {
@@ -52,7 +56,6 @@ requires(sizeof(hn::TFromD<D>) == 4) struct Exp2Neg<D> {
   using V = hn::Vec<D>;
   explicit Exp2Neg(D d) : low(hn::Load(d, exp2_table_f32)), high(hn::Load(d, exp2_table_f32 + 16)) {}
 
-  /// Range  t < 1e12, beyond which h loses its meaning; the caller clamps where that can happen.
   HWY_INLINE V operator()(V t) const {
     const D d;
     const V magic = hn::Set(d, 393216.0f);  // 1.5 · 2^18: last bit 1/32

@@ -7,13 +7,16 @@
 // clang-format on
 
 #include "kernel/direct/small-inl.hpp"
+#include "kernel/direct/symmetric-inl.hpp"
 #include "kernel/direct/tiled-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace gaussflow::direct::HWY_NAMESPACE {
 
-void small_fp64(const Block<double>& block) { small_sum(block); }
-void tiled_fp64(const Block<double>& block, Profile profile) { tiled_sum(block, profile); }
+void small_fp64(const Block<double>& block, Kind kind) { small_any(block, kind); }
+void tiled_fp64(const Block<double>& block, Profile profile) { tiled_any(block, profile); }
+void small_symmetric_fp64(const SymmetricBlock<double>& block) { small_symmetric_any(block); }
+void tiled_symmetric_fp64(const SymmetricBlock<double>& block, Profile profile) { tiled_symmetric_any(block, profile); }
 
 }  // namespace gaussflow::direct::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -25,9 +28,15 @@ namespace gaussflow::direct {
 
 HWY_EXPORT(small_fp64);
 HWY_EXPORT(tiled_fp64);
+HWY_EXPORT(small_symmetric_fp64);
+HWY_EXPORT(tiled_symmetric_fp64);
 
-void small_sum(const Block<double>& block) { HWY_DYNAMIC_DISPATCH(small_fp64)(block); }
+void small_sum(const Block<double>& block, Kind kind) { HWY_DYNAMIC_DISPATCH(small_fp64)(block, kind); }
 void tiled_sum(const Block<double>& block, Profile profile) { HWY_DYNAMIC_DISPATCH(tiled_fp64)(block, profile); }
+void small_symmetric(const SymmetricBlock<double>& block) { HWY_DYNAMIC_DISPATCH(small_symmetric_fp64)(block); }
+void tiled_symmetric(const SymmetricBlock<double>& block, Profile profile) {
+  HWY_DYNAMIC_DISPATCH(tiled_symmetric_fp64)(block, profile);
+}
 
 }  // namespace gaussflow::direct
 #endif

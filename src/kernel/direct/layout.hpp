@@ -24,18 +24,16 @@ inline constexpr int group_size = 4;
 /// Most value channels whose sums the registers hold beside a group: 4 × 6 of 32.
 inline constexpr int channel_panel = 6;
 
-/// Panels that a SIMD kernel is given at once. Its lane sums are as long as this, then go to fp64: rounding does not grow
-/// with N, and 64 panels of a small problem (16 KiB at D = 3, C = 1) or the value panels of a large one stay in the first
-/// cache.
-inline constexpr int small_block = 64;
-inline constexpr int tiled_block = 32;
+/// Panels that a SIMD kernel is given at once. Its lane sums are as long as this and then go to fp64, so that rounding does
+/// not grow with N. Half as many cost 5 % in the additions to fp64, twice as many 10 % in the second cache.
+inline constexpr int block_panels = 64;
 
 /// Groups whose profiles are in the tile at once.
-inline constexpr int tile_groups = 4;
+inline constexpr int tile_groups = 8;
 
 /// Entries between two rows of the tile: a line more than the keys, so that rows fall into different cache sets.
 template <class T>
-inline constexpr int tile_stride = (tiled_block + 1) * panel_width<T>;
+inline constexpr int tile_stride = (block_panels + 1) * panel_width<T>;
 template <class T>
 inline constexpr int tile_size = tile_groups* group_size* tile_stride<T>;
 
@@ -78,7 +76,7 @@ struct PackedKeys {
   int channels;
 };
 
-/// What a SIMD kernel is handed: groups of queries against at most small_block or tiled_block panels of keys.
+/// What a SIMD kernel is handed: groups of queries against at most block_panels panels of keys.
 template <class T>
 struct Block {
   PackedKeys<T> keys;
@@ -86,9 +84,18 @@ struct Block {
   int panels;
   const T* queries;  ///< [group][dim][4]
   int groups;
-  T scale;         ///< turns squared distances of packed points into the profile's argument (tiled kernel)
-  T* tile;         ///< scratch of tile_size<T> entries (tiled kernel)
-  double* totals;  ///< [group][channel][4], added to
+  T scale;         ///< turns squared distances of packed points into the profile's argument
+  bool scaled;     ///< they are that argument already (small kernels)
+  T* tile;         ///< scratch of tile_size<T> entries (tiled kernels)
+  double* totals;  ///< [group][output][4], added to
+};
+
+/// For sums with q = k: the same, and each pair also for the key, whose panels all lie behind the queries.
+template <class T>
+struct SymmetricBlock {
+  Block<T> block;
+  const T* values;  ///< of the queries: [group][channel][4]
+  T* transposed;    ///< [panel][channel][lane] of the block's panels, added to
 };
 
 }  // namespace gaussflow::direct

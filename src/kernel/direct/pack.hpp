@@ -1,5 +1,5 @@
 #pragma once
-/// From strided input to packed panels: which kernel a cloud of keys gets, its frame, and the packing itself.
+/// From strided input to packed panels: the frame of a cloud of keys, and the packing of points and values.
 
 #include "kernel/direct/direct.hpp"
 #include "kernel/direct/layout.hpp"
@@ -8,26 +8,18 @@
 
 namespace gaussflow::direct {
 
-/// Packed coordinates are (x − centre) · scale, formed in fp64 and rounded once. It depends on the keys of the batch alone,
-/// so that a row cannot depend on other queries.
+/// Packed coordinates are (x − centre) · scale, formed in fp64 and rounded once. The frame depends on the keys of the batch
+/// alone, so that a row cannot depend on other queries.
 struct Frame {
-  /// The small kernel: centre the mean of the keys, scale √(τ/2 log₂e). Otherwise scale is a power of two and, where Compute
-  /// is the input's own type, the centre 0: nothing is rounded at all.
-  bool small;
+  bool small;   ///< the small kernels take it
+  bool scaled;  ///< squared distances of packed points are the exponent itself
+  /// Scaled: the mean of the keys and √(τ/2 log₂e). Otherwise scale is a power of two and, where Compute is the input's own
+  /// type, the centre 0: nothing is rounded at all.
   std::vector<double> centre;
   double scale;
-  /// What squared distances of packed points are multiplied by to become the profile's argument.
-  double argument_scale;
+  double argument_scale;     ///< turns squared distances of packed points into the profile's argument
+  std::vector<double> mean;  ///< of the keys, where values are formed with it
 };
-
-/// The frame of one batch.
-template <class Compute, class In>
-Frame frame_of(const Problem<In>& problem, std::int64_t batch);
-
-/// The powers of two that bring each channel's largest |v| into [1/2, 1): values may lie anywhere in the range of their
-/// type.
-template <class In>
-std::vector<double> value_units(const Problem<In>& problem, std::int64_t batch);
 
 /// One batch of packed keys and values with their memory.
 template <class T>
@@ -35,7 +27,10 @@ struct KeyStore {
   Buffer<T> points, values;
   PackedKeys<T> keys;
   Frame frame;
-  std::vector<double> units;  ///< packed values are v / units[channel]
+  int outputs;  ///< sums per row
+  /// Powers of two that bring the largest |value| of each channel into [1/2, 1): values may lie anywhere in the range of
+  /// their type, and products do not fall below it. Packed values are value / unit.
+  std::vector<double> units;
 };
 template <class T, class In>
 KeyStore<T> pack_keys(const Problem<In>& problem, std::int64_t batch, int threads);

@@ -6,23 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
-
 namespace gaussflow::direct {
-
-/// While it lives, results below the normal range are zero on this thread: some processors take hundreds of cycles for each.
-class FlushSubnormals {
- public:
-#if defined(__SSE2__)
-  FlushSubnormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8000u); }
-  ~FlushSubnormals() { _mm_setcsr(saved_); }
-
- private:
-  unsigned saved_;
-#endif
-};
 
 /// How many threads `tasks` are worth; `work` in vector operations, about two a nanosecond. Waking a thread costs
 /// 5–50 µs, so each must have more than that to do.
@@ -37,13 +21,11 @@ inline int threads_for(std::int64_t tasks, double work) {
 template <class F>
 void parallel_tasks(std::int64_t tasks, int threads, const F& f) {
   if (threads <= 1) {
-    const FlushSubnormals flush;
     for (std::int64_t task = 0; task < tasks; ++task) f(task, 0);
     return;
   }
 #pragma omp parallel num_threads(threads)
   {
-    const FlushSubnormals flush;
     const int thread = omp_get_thread_num();
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t task = 0; task < tasks; ++task) f(task, thread);

@@ -11,20 +11,21 @@
 #define GAUSSFLOW_DIRECT_PROFILES_INL
 #endif
 
+#include "gaussflow/kernel/profile.hpp"
+
 #include "kernel/direct/exp2-inl.hpp"
-#include "kernel/direct/profiles.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace gaussflow::direct::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// 2^-t for any t ≥ 0: beyond 2000 the result is 0 in either type, and the table form needs t below 1e12.
+/// 2^-t for any t ≥ 0.
 template <class D>
 struct BoundedExp2Neg {
   using V = hn::Vec<D>;
   explicit BoundedExp2Neg(D d) : exp2_neg(d) {}
   // The order of the operands keeps NaN: x86 returns the second where either is one.
-  HWY_INLINE V operator()(V t) const { return exp2_neg(hn::Min(hn::Set(D(), hn::TFromD<D>(2000)), t)); }
+  HWY_INLINE V operator()(V t) const { return exp2_neg(hn::Min(hn::Set(D(), largest_exponent<hn::TFromD<D>>), t)); }
   Exp2Neg<D> exp2_neg;
 };
 

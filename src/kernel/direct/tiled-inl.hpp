@@ -19,19 +19,21 @@ HWY_BEFORE_NAMESPACE();
 namespace gaussflow::direct::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Profile of a group of queries against Panels panels (their part of the lanes), into four rows of the tile.
-template <int Panels, class F, class T>
-HWY_INLINE void profile_tile(const F& profile, const T* HWY_RESTRICT points, std::int64_t dim, const T* HWY_RESTRICT queries,
-                             T scale, T* HWY_RESTRICT tile) {
-  using D = LanesOf<T>;
-  using V = hn::Vec<D>;
+/// Coordinates whose squares are added in one chain. One chain over D = 300 would lose √D bits of t, and Φ multiplies them
+/// by t.
+inline constexpr std::int64_t chain = 32;
+
+/// t[r][p] := squared distances of a group of queries to Panels panels (their part of the lanes) in coordinates [first,
+/// last).
+template <int Panels, class T, class V>
+HWY_INLINE void squared_distances(const T* HWY_RESTRICT points, std::int64_t dim, const T* HWY_RESTRICT queries,
+                                  std::int64_t first, std::int64_t last, V (&t)[group_size][Panels]) {
   constexpr int width = panel_width<T>;
-  const D d;
-  V t[group_size][Panels];
+  const LanesOf<T> d;
   for (int r = 0; r < group_size; ++r) {
     for (int p = 0; p < Panels; ++p) t[r][p] = hn::Zero(d);
   }
-  for (std::int64_t i = 0; i < dim; ++i) {
+  for (std::int64_t i = first; i < last; ++i) {
     V q[group_size];
 #pragma GCC unroll 4
     for (int r = 0; r < group_size; ++r) q[r] = hn::Set(d, queries[i * group_size + r]);
@@ -45,13 +47,35 @@ HWY_INLINE void profile_tile(const F& profile, const T* HWY_RESTRICT points, std
       }
     }
   }
-  const V s = hn::Set(d, scale);
+}
+
+/// The profile of those distances, into four rows of the tile.
+template <int Panels, class F, class T>
+HWY_INLINE void profile_tile(const F& profile, const T* HWY_RESTRICT points, std::int64_t dim, const T* HWY_RESTRICT queries,
+                             T scale, T* HWY_RESTRICT tile) {
+  constexpr int width = panel_width<T>;
+  const LanesOf<T> d;
+  hn::Vec<LanesOf<T>> t[group_size][Panels];
+  const auto at = [tile](int r, int p) { return tile + r * tile_stride<T> + p * width; };
+  std::int64_t first = 0;
+  for (; first + chain < dim; first += chain) {
+    squared_distances<Panels>(points, dim, queries, first, first + chain, t);
+    for (int r = 0; r < group_size; ++r) {
+      for (int p = 0; p < Panels; ++p)
+        hn::Store(first == 0 ? t[r][p] : hn::Add(t[r][p], hn::Load(d, at(r, p))), d, at(r, p));
+    }
+  }
+  squared_distances<Panels>(points, dim, queries, first, dim, t);
+  if (first > 0) {
+    for (int r = 0; r < group_size; ++r) {
+      for (int p = 0; p < Panels; ++p) t[r][p] = hn::Add(t[r][p], hn::Load(d, at(r, p)));
+    }
+  }
+  const auto s = hn::Set(d, scale);
 #pragma GCC unroll 4
   for (int r = 0; r < group_size; ++r) {
 #pragma GCC unroll 4
-    for (int p = 0; p < Panels; ++p) {
-      hn::Store(profile(hn::Mul(t[r][p], s)), d, tile + r * tile_stride<T> + p * width);
-    }
+    for (int p = 0; p < Panels; ++p) hn::Store(profile(hn::Mul(t[r][p], s)), d, at(r, p));
   }
 }
 
@@ -117,62 +141,75 @@ void value_part(const T* tile, const T* values, int width, int panels, double* t
   }
 }
 
-template <Profile P, class T>
-void tiled_profile(const Block<T>& block) {
+/// The tile of `groups` groups from `first` on against all panels of the block.
+template <class F, class T>
+void fill_tile(const F& profile, const Block<T>& block, int first, int groups) {
   constexpr int width = panel_width<T>;
   constexpr int at_once = many_registers ? 4 : 1;  // panels
-  const PackedKeys<T>& keys = block.keys;
-  const T* const points = keys.points + block.first_panel * keys.dim * width;
-  const ChannelParts parts(keys.channels);
-  const ProfileOf<P, LanesOf<T>> profile{LanesOf<T>()};
-
-  for (int first = 0; first < block.groups; first += tile_groups) {
-    const int groups = block.groups - first < tile_groups ? block.groups - first : tile_groups;
-    const auto tile = [&](int g) { return block.tile + g * group_size * tile_stride<T>; };
-    const auto queries = [&](int g) { return block.queries + std::int64_t(first + g) * keys.dim * group_size; };
-    // A panel's coordinates are read for all groups while they are near; so are a channel part's values below.
-    for (int part = 0; part < panel_parts<T>; ++part) {
-      const int lane = part * lanes<T>;
-      int p = 0;
-      for (; p + at_once <= block.panels; p += at_once) {
-        const T* from = points + std::int64_t(p) * keys.dim * width + lane;
-        for (int g = 0; g < groups; ++g) {
-          profile_tile<at_once>(profile, from, keys.dim, queries(g), block.scale, tile(g) + p * width + lane);
-        }
-      }
-      for (; p < block.panels; ++p) {
-        const T* from = points + std::int64_t(p) * keys.dim * width + lane;
-        for (int g = 0; g < groups; ++g) {
-          profile_tile<1>(profile, from, keys.dim, queries(g), block.scale, tile(g) + p * width + lane);
-        }
+  const std::int64_t dim = block.keys.dim;
+  const T* const points = block.keys.points + block.first_panel * dim * width;
+  for (int part = 0; part < panel_parts<T>; ++part) {
+    const int lane = part * lanes<T>;
+    const auto tile = [&](int g, int p) { return block.tile + g * group_size * tile_stride<T> + p * width + lane; };
+    const auto queries = [&](int g) { return block.queries + (first + g) * dim * group_size; };
+    int p = 0;
+    for (; p + at_once <= block.panels; p += at_once) {  // a panel is read for all groups while it is near
+      for (int g = 0; g < groups; ++g) {
+        profile_tile<at_once>(profile, points + p * dim * width + lane, dim, queries(g), block.scale, tile(g, p));
       }
     }
-    for (int i = 0; i < parts.count; ++i) {
-      const T* values = keys.values + (keys.panels * parts.begin(i) + block.first_panel * parts.width(i)) * width;
+    for (; p < block.panels; ++p) {
       for (int g = 0; g < groups; ++g) {
-        double* totals = block.totals + (std::int64_t(first + g) * keys.channels + parts.begin(i)) * group_size;
-        value_part(tile(g), values, parts.width(i), block.panels, totals);
+        profile_tile<1>(profile, points + p * dim * width + lane, dim, queries(g), block.scale, tile(g, p));
       }
     }
   }
 }
 
+/// totals += tile · values.
 template <class T>
-void tiled_sum(const Block<T>& block, Profile profile) {
+void multiply_tile(const Block<T>& block, int first, int groups) {
+  constexpr int width = panel_width<T>;
+  const PackedKeys<T>& keys = block.keys;
+  const ChannelParts parts(keys.channels);
+  for (int i = 0; i < parts.count; ++i) {
+    const T* values = keys.values + (keys.panels * parts.begin(i) + block.first_panel * parts.width(i)) * width;
+    for (int g = 0; g < groups; ++g) {
+      double* totals = block.totals + (std::int64_t(first + g) * keys.channels + parts.begin(i)) * group_size;
+      value_part(block.tile + g * group_size * tile_stride<T>, values, parts.width(i), block.panels, totals);
+    }
+  }
+}
+
+/// Calls f(profile function) for the profile's name.
+template <class T, class F>
+void with_profile(Profile profile, const F& f) {
+  using D = LanesOf<T>;
   switch (profile) {
     case Profile::gaussian:
-      return tiled_profile<Profile::gaussian>(block);
+      return f(ProfileOf<Profile::gaussian, D>{D()});
     case Profile::laplace:
-      return tiled_profile<Profile::laplace>(block);
+      return f(ProfileOf<Profile::laplace, D>{D()});
     case Profile::imq:
-      return tiled_profile<Profile::imq>(block);
+      return f(ProfileOf<Profile::imq, D>{D()});
     case Profile::riesz:
-      return tiled_profile<Profile::riesz>(block);
+      return f(ProfileOf<Profile::riesz, D>{D()});
     case Profile::matern32:
-      return tiled_profile<Profile::matern32>(block);
+      return f(ProfileOf<Profile::matern32, D>{D()});
     case Profile::matern52:
-      return tiled_profile<Profile::matern52>(block);
+      return f(ProfileOf<Profile::matern52, D>{D()});
   }
+}
+
+template <class T>
+void tiled_any(const Block<T>& block, Profile name) {
+  with_profile<T>(name, [&](const auto& profile) {
+    for (int first = 0; first < block.groups; first += tile_groups) {
+      const int groups = block.groups - first < tile_groups ? block.groups - first : tile_groups;
+      fill_tile(profile, block, first, groups);
+      multiply_tile(block, first, groups);
+    }
+  });
 }
 
 }  // namespace gaussflow::direct::HWY_NAMESPACE
