@@ -61,20 +61,25 @@ class Layout {
       // yaml-cpp takes 0x04 for the end of the file.
       if ((byte < 0x20 && byte != '\t') || byte == 0x7F)
         return fault(column, fmt::format("control character 0x{:02x}", byte), "remove it");
+      // Line breaks to some YAML readers and text to others.
+      const std::string_view character = std::string_view(line).substr(at, length);
+      if (character == "\u2028" || character == "\u2029" ||
+          (length == 2 && byte == 0xC2 && static_cast<unsigned char>(line[at + 1]) < 0xA0))
+        return fault(column, fmt::format("control character {}", printable(character)), "remove it");
       at += length;
     }
     return true;
   }
 
-  /// yaml-cpp drops unknown directives without a word and takes some tabs for spaces.
+  /// yaml-cpp drops lines that start with % (`%seed: 1`), wherever they stand, and takes some tabs for spaces.
   bool check_indentation(const std::string& line) {
     const std::size_t first = line.find_first_not_of(" \t");
     if (first == std::string::npos || line[first] == '#') return true;
     const std::size_t tab = line.find('\t');
     if (tab < first) return fault(static_cast<int>(tab) + 1, "a tab in the indentation", "indent with spaces");
-    if (head_ && line[0] == '%')
-      return line.starts_with("%YAML ") ||
-             fault(1, "a directive", "only %YAML is accepted; quote a text that starts with %");
+    if (line[0] == '%')
+      return (head_ && line.starts_with("%YAML ")) ||
+             fault(1, "a line that starts with %", "YAML keeps these to itself: quote the text");
     head_ = false;
     return true;
   }
