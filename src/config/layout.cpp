@@ -39,7 +39,7 @@ class Layout {
   bool check() {
     for (const std::string& line : source_->lines) {
       ++number_;
-      if (!check_characters(line) || !check_indentation(line)) return false;
+      if (!check_characters(line) || !check_indentation(line) || !check_brackets(line)) return false;
     }
     return true;
   }
@@ -84,8 +84,20 @@ class Layout {
     return true;
   }
 
+  /// yaml-cpp looks ahead over all of a nest of brackets before it reports the first, at 200 bytes a bracket. Brackets in
+  /// comments and texts count too, hence a bound far above the depth that TreeBuilder allows.
+  bool check_brackets(const std::string& line) {
+    for (std::size_t at = 0; at < line.size(); ++at) {
+      if (line[at] == '[' || line[at] == '{') ++open_brackets_;
+      if (line[at] == ']' || line[at] == '}') open_brackets_ = std::max(0, open_brackets_ - 1);
+      if (open_brackets_ > 1000) return fault(static_cast<int>(at) + 1, "nested deeper than 32 levels", "");
+    }
+    return true;
+  }
+
   std::shared_ptr<const Source> source_;
   Diagnostics& diagnostics_;
+  int open_brackets_ = 0;
   int number_ = 0;
   bool head_ = true;  ///< directives stand only before the document
 };

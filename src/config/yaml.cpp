@@ -204,7 +204,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(Node::Kind kind, const YAML::Mark& at, const std::string& tag, YAML::anchor_t anchor, bool flow) {
     if (!open_.empty() && open_.back().node.kind == Node::Kind::map && !open_.back().key)
-      refuse(mark(at), "a list or map as a key", "keys are words");
+      refuse(mark(at), "a list or map as a key", "keys are words; is a bracket left open?");
     if (static_cast<int>(open_.size()) == depth_limit) refuse_depth(at);
     check_tag(at, tag);
     const std::size_t before = count_;
@@ -289,7 +289,8 @@ class TreeBuilder : public YAML::EventHandler {
 /// yaml-cpp's words in ours.
 std::pair<std::string, std::string> explained(const std::string& message) {
   static const std::map<std::string, std::pair<std::string, std::string>> known{
-      {"illegal map value", {"a ':' where no key can stand", "check the indentation; quote a text that holds ': '"}},
+      {"illegal map value",
+       {"a ':' where no key can stand", "check the indentation and the line above; quote a text that holds ': '"}},
       {"end of map not found", {"this does not continue the map above", "check the indentation, quotes and brackets"}},
       {"end of map flow not found", {"the map in braces does not end here", "add , or }"}},
       {"end of sequence not found", {"this does not continue the list above", "check the indentation"}},
