@@ -3,7 +3,7 @@
 ///     dx_i/dt = −∇f(x_i),   f = Σ_j a_j Φ(·, x_j) − Σ_j b_j Φ(·, y_j)
 ///
 /// ½ MMD² has dF/dx_i = a_i ∇f(x_i): the flow is scaled per particle, so its speed does not depend on n or a.
-/// Noise injection evaluates ∇f at x + β_k ξ and applies it at x; it widens the bandwidth at random.
+/// Annealing lets τ grow from a wide kernel to a narrow one. Noise injection evaluates ∇f at x + β_k ξ and applies it at x; it widens the bandwidth at random.
 
 #include "gaussflow/kernel/mmd.hpp"
 
@@ -26,9 +26,17 @@ struct NoiseOptions {
   std::int64_t patience = 50;
 };
 
+/// Factors on the kernel's own τ; equal ones: no annealing.
+struct AnnealOptions {
+  double from = 1;
+  double to = 1;
+  double share = 0.6;
+};
+
 struct MmdOptions {
   Gradient gradient = Gradient::eq8;
   NoiseOptions noise;
+  AnnealOptions anneal;
 };
 
 class MmdFlow : public Flow {
@@ -54,8 +62,25 @@ class MmdFlow : public Flow {
   /// F falls for every step below 1.383/τ; 1/τ guarantees a decrease of 0.277/τ · Σ a|∇f|².
   std::optional<double> safe_step(double tau) const override { return 1 / tau; }
 
-  /// Adaptive noise: β halves whenever F has not fallen by 1 % over `patience` steps.
   void refresh(State& state, const FlowContext& context) const override {
+    anneal(state, context);
+    adapt_noise(state, context);
+  }
+
+ private:
+  /// τ_k = τ from (to/from)^min(1, k/(share K)): a wide kernel first finds the targets, a narrow one then their shape.
+  void anneal(State& state, const FlowContext& context) const {
+    const AnnealOptions& o = options_.anneal;
+    if (o.from == o.to) return;
+    Tensor& base = state.slots["anneal_base"];
+    if (!base.defined()) base = at::scalar_tensor(context.kernel.tau(), at::kDouble);
+    const double progress =
+        std::min(1.0, static_cast<double>(context.step) / (o.share * static_cast<double>(context.horizon)));
+    state.slots["tau"] = base * o.from * std::pow(o.to / o.from, progress);
+  }
+
+  /// Adaptive noise: β halves whenever F has not fallen by 1 % over `patience` steps.
+  void adapt_noise(State& state, const FlowContext& context) const {
     if (options_.noise.schedule != NoiseSchedule::adaptive || options_.noise.size == 0) return;
     if (state.step % options_.noise.patience != 0) return;
     const double now = *energy(state, context);
@@ -68,7 +93,6 @@ class MmdFlow : public Flow {
     last = at::scalar_tensor(now, at::kDouble);
   }
 
- private:
   double noise_size(const State& state, const FlowContext& context) const {
     const NoiseOptions& noise = options_.noise;
     const auto k = static_cast<double>(context.step);
@@ -120,12 +144,23 @@ const auto noise_schema =
              {.doc = "adaptive: steps over which the energy must fall by 1 %", .min = 1})
         .main("size");
 
+const auto anneal_schema =
+    config::Schema<AnnealOptions>("bandwidth annealing")
+        .key("from", &AnnealOptions::from, {.doc = "factor on the kernel's τ at the start", .min = 0, .open_min = true})
+        .key("to", &AnnealOptions::to,
+             {.doc = "factor on the kernel's τ at the end; equal to from: no annealing", .min = 0, .open_min = true})
+        .key("share", &AnnealOptions::share,
+             {.doc = "share of the horizon over which τ moves", .min = 0, .max = 1, .open_min = true})
+        .main("to");
+
 [[maybe_unused]] const bool registered = register_flow<MmdOptions>(
     "mmd",
     config::Schema<MmdOptions>("MMD gradient flow onto samples (Arbel et al. 2019)")
         .key("gradient", &MmdOptions::gradient, {.doc = "∇f by eq. 8 (one sum) or by autograd through reweight"})
         .section("noise", &MmdOptions::noise, noise_schema,
-                 {.doc = "noise injection, the published remedy against local minima"}),
+                 {.doc = "noise injection, the published remedy against local minima"})
+        .section("anneal", &MmdOptions::anneal, anneal_schema,
+                 {.doc = "bandwidth annealing, the remedy that works for far starts"}),
     [](const MmdOptions& options) { return std::make_unique<MmdFlow>(options); });
 
 }  // namespace

@@ -58,7 +58,7 @@ ExitCode describe(const DescribeArguments& arguments) {
             if (key.name == arguments.name || inner == arguments.name) {
               found = true;
               fmt::print("{}: {}\n{}", inner, key.options.doc,
-                         arguments.example ? config::example_yaml({key}) : config::keys_text(key.children));
+                         arguments.example ? config::example_yaml({key}) : config::keys_text(key.children) + "\n");
             }
             walk(key.children, inner);
           }

@@ -9,11 +9,21 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace {
+
+/// Idle OpenMP threads sleep instead of spinning: on a machine that is shared, a spinning barrier turns 2 ms into 60. libgomp
+/// reads this when it is loaded, which only functions of .preinit_array precede. The user's own setting wins.
+void wait_passively(int, char**, char**) { setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0); }
+[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)(int, char**, char**) = wait_passively;
+
+}  // namespace
 
 namespace gaussflow::app {
 

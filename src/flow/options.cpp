@@ -2,6 +2,9 @@
 
 #include "gaussflow/core/tensor.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace gaussflow {
 
 using config::Resume;
@@ -23,20 +26,23 @@ const config::Schema<KernelOptions>& kernel_schema() {
                {.doc = "standard deviation σ, instead of tau", .unit = "length", .min = 0, .open_min = true})
           .key("h", &KernelOptions::h,
                {.doc = "h of exp(-r²/h), instead of tau", .unit = "length²", .min = 0, .open_min = true})
-          .key("bandwidth", &KernelOptions::bandwidth, {.doc = "rule that chooses τ where none is given"})
+          .key("bandwidth", &KernelOptions::bandwidth, {.doc = "rule that chooses τ where none is given; auto: median"})
           .key("refresh", &KernelOptions::refresh,
                {.doc = "steps between two applications of the rule; 0: only at the start; auto: svgd 10, mmd 0", .min = 0})
           .key("subsample", &KernelOptions::subsample,
                {.doc = "the rule looks at this many particles at most", .min = 2, .max = 20000})
-          .check([](const KernelOptions& o, const config::Node& node, config::Diagnostics& diagnostics) {
-            const int given = o.tau.has_value() + o.sigma.has_value() + o.h.has_value();
-            const bool rule = node.find("bandwidth") != nullptr && given > 0;
-            if (given > 1 || rule) {
-              diagnostics.error(node.at(rule  ? "bandwidth"
-                                        : o.h ? "h"
-                                              : "sigma"),
-                                "tau, sigma, h and bandwidth are four ways to say one thing: keep one");
-            }
+          .check([](const KernelOptions&, const config::Node& node, config::Diagnostics& diagnostics) {
+            // A --set of one way replaces another way that the file has.
+            int highest = 0;
+            std::vector<const config::Node::Entry*> ways;
+            for (const char* key : {"tau", "sigma", "h", "bandwidth"})
+              if (const config::Node::Entry* entry = node.entry(key); entry && !config::is_auto(entry->value)) {
+                ways.push_back(entry);
+                highest = std::max(highest, entry->rank);
+              }
+            std::erase_if(ways, [&](const config::Node::Entry* entry) { return entry->rank < highest; });
+            if (ways.size() > 1)
+              diagnostics.error(ways.back()->mark, "tau, sigma, h and bandwidth are four ways to say one thing: keep one");
           })
           .main("tau");
   return schema;

@@ -18,7 +18,8 @@ namespace {
 /// The target as flows meet it: on the particles' device, and a score that is not finite stops the run where it arises.
 class CheckedTarget : public Target {
  public:
-  CheckedTarget(const Target& target, std::int64_t step, c10::Device device) : target_(target), step_(step), device_(device) {}
+  CheckedTarget(const Target& target, std::int64_t step, c10::Device device)
+      : target_(target), step_(step), device_(device) {}
 
   std::int64_t dim() const override { return target_.dim(); }
   bool has_density() const override { return target_.has_density(); }
@@ -122,6 +123,7 @@ void Simulation::resolve(SimulationOptions& options, const FlowTraits& traits) {
   if (!step.method) step.method = traits.method;
   if (!step.schedule) step.schedule = *step.method == traits.method ? traits.schedule : Schedule::constant;
   if (!step.horizon) step.horizon = std::max<std::int64_t>(1, step.count);
+  if (!options.kernel.bandwidth && !options.kernel.fixed_tau()) options.kernel.bandwidth = BandwidthRule::median;
   if (!options.kernel.refresh) options.kernel.refresh = traits.pooled_bandwidth ? 0 : 10;
 }
 
@@ -145,11 +147,11 @@ void Simulation::refresh_tau(State& state) const {
   if (traits_.pooled_bandwidth) cloud = at::cat({cloud, target_.all_samples(at::kDouble).points.to(at::kCPU)});
   if (scale.defined()) cloud = cloud / scale;
   const Draw draw{options_.seed, Stream::subsample, static_cast<std::uint64_t>(state.step)};
-  std::optional<double> chosen = bandwidth_tau(options_.kernel.bandwidth, cloud, draw, options_.kernel.subsample);
+  std::optional<double> chosen = bandwidth_tau(*options_.kernel.bandwidth, cloud, draw, options_.kernel.subsample);
   if (!chosen) {
     if (state.step == 0)
       tell_({true, fmt::format("the rule {} has no answer for {}: tau = 1 until it has",
-                               config::name_of(options_.kernel.bandwidth),
+                               config::name_of(*options_.kernel.bandwidth),
                                cloud.size(0) < 2 ? "a single particle" : "particles that are all equal")});
     chosen = tau.defined() ? scalar(tau) : 1.0;
   }

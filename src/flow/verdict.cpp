@@ -49,7 +49,7 @@ bool falls_when_perturbed(const Simulation& simulation, double energy) {
 Verdict judge_samples(const Simulation& simulation, const Measurement& m) {
   const double blind = m.value("blind_fraction").value_or(0);
   const double tau = simulation.tau();
-  if (blind > 0.01) {
+  if (blind > 0.5) {
     return {
         "no pull",
         fmt::format("{:.0f} % of the particles are too far from the targets to feel them at tau = {:.4g}: they did not move "
@@ -75,12 +75,14 @@ Verdict judge_samples(const Simulation& simulation, const Measurement& m) {
                       mmd2, move)};
 }
 
-Verdict judge_density(const Measurement& m) {
+Verdict judge_density(const Measurement& m, std::int64_t dim) {
   // At the fixed point drive and repulsion cancel; φ is measured against the unit score of a whitened target.
-  const double phi = m.value("rms_velocity").value_or(0);
+  const double phi = m.value("rms_velocity").value_or(0) / std::sqrt(static_cast<double>(dim));
   const double ksd2 = m.value("ksd2").value_or(0);
-  if (phi < 0.05) return {"converged", fmt::format("ksd2 = {:.3g}, rms of the Stein direction {:.1e}", ksd2, phi)};
-  return {"moving", fmt::format("ksd2 = {:.3g}, rms of the Stein direction {:.1e}: more steps would help", ksd2, phi)};
+  if (phi < 0.05)
+    return {"converged", fmt::format("ksd2 = {:.3g}, rms of the Stein direction {:.1e} a coordinate", ksd2, phi)};
+  return {"moving",
+          fmt::format("ksd2 = {:.3g}, rms of the Stein direction {:.1e} a coordinate: more steps would help", ksd2, phi)};
 }
 
 /// κ n/(2 D (e^{κ/2} − 1)) with κ = τ med²: the mean variance that SVGD leaves of a unit variance for n ≤ D+1 particles, and
@@ -91,8 +93,9 @@ double collapse_law(double kappa, double n, double d) { return kappa * n / (2 * 
 
 Verdict judge(const Simulation& simulation) {
   const Measurement m = simulation.measure();
-  return simulation.target().has_samples() && simulation.flow().traits().needs_samples ? judge_samples(simulation, m)
-                                                                                       : judge_density(m);
+  return simulation.target().has_samples() && simulation.flow().traits().needs_samples
+             ? judge_samples(simulation, m)
+             : judge_density(m, simulation.target().dim());
 }
 
 std::vector<Note> inspect_start(const Simulation& simulation) {

@@ -3,6 +3,8 @@
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/kernel/attention.hpp"
 
+#include "kernel/direct_choice.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,8 +58,12 @@ std::string out_of_range(Reduction reduction, const Operands&, const Frame& fram
 Plan plan_for(const Operands& operands, const GaussSumOptions& options) {
   const at::ScalarType dtype = compute_dtype(operands, options);
   Plan plan;
-  if (options.reduction == Reduction::direct)
-    throw UnsupportedError("reduction direct is not built in: use reduction reference or auto");
+  if (options.reduction == Reduction::direct || options.reduction == Reduction::automatic) {
+    if (const std::optional<Choice> choice = direct_choice(operands, options)) {
+      plan.choice = *choice;
+      return plan;
+    }
+  }
   if (is_attention(options.reduction)) {
     plan.frame = frame_of(operands, options);
     plan.attention = attention_plan(options.reduction, operands, plan.frame, options);
@@ -70,7 +76,7 @@ Plan plan_for(const Operands& operands, const GaussSumOptions& options) {
   }
   const bool asked = options.reduction == Reduction::reference;
   plan.choice = {Reduction::reference, AttentionBackend::automatic, at::kDouble,
-                 asked ? "reference as asked" : "reference: no faster reduction is built in"};
+                 asked ? "as asked" : "no faster reduction takes this device, type and range"};
   return plan;
 }
 

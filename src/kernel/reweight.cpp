@@ -26,6 +26,8 @@ Tensor joined(std::vector<Tensor> first, const std::vector<Tensor>& second, cons
 
 }  // namespace
 
+Tensor Reweighted::sum() const { return alpha * kappa / beta; }
+
 double default_kappa(std::int64_t N) {
   return std::exp2(std::min(14.0, std::round(0.5 * std::log2(static_cast<double>(N) + 1))));
 }

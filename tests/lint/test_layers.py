@@ -22,7 +22,7 @@ ALLOWED = {
 # What may be named only in some places.
 CONFINED = {
     r"yaml-cpp/": ("src/config/",),
-    r"hdf5\.h|H5\w+public\.h": ("src/io/",),
+    r"<hdf5\.h>|H5\w+public\.h": ("src/io/",),
     r"CLI/": ("src/app/",),
     r"scaled_dot_product": ("src/kernel/", "include/gaussflow/kernel/", "bench/"),
     r"hwy/": ("src/kernel/direct/",),

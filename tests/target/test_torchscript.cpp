@@ -128,6 +128,17 @@ TEST_CASE("integer buffers stay integers") {
   CHECK(at::equal(target->density(at::ones({1, 2}, at::kDouble), {}).score, tensor_from({-8, -2}, 1, 2)));
 }
 
+TEST_CASE("a density that needs fp64 is usable and told") {
+  // 7 is float64: the tensor made inside does not follow the particles.
+  const auto target = make_target(target_of(
+      script("double_only", "def log_prob(self, x):\n    return -torch.mm(x, torch.eye(2, dtype=7)).square().sum(1)\n")));
+  REQUIRE(target->notes().size() == 1);
+  CHECK(contains(target->notes()[0], "fp64 only"));
+  CHECK(at::equal(target->density(at::ones({1, 2}, at::kDouble), {}).score, at::full({1, 2}, -2.0, at::kDouble)));
+  CHECK_THROWS_AS(target->density(at::ones({1, 2}), {}), InputError);
+  CHECK(make_target("{torchscript: {file: ../../data/own_density.pt, dim: 2}}")->notes().empty());
+}
+
 TEST_CASE("the module is used as for prediction") {
   torch::jit::Module module("dropout");
   module.register_attribute("training", c10::BoolType::get(), true);

@@ -22,7 +22,7 @@ struct KernelOptions {
   std::optional<double> tau;
   std::optional<double> sigma;
   std::optional<double> h;
-  BandwidthRule bandwidth = BandwidthRule::median;
+  std::optional<BandwidthRule> bandwidth;
   std::optional<std::int64_t> refresh;
   std::int64_t subsample = 1500;
 

@@ -69,6 +69,9 @@ class TorchScript final : public Target {
 
   std::int64_t dim() const override { return dim_; }
   bool has_density() const override { return true; }
+  std::vector<std::string> notes() const override {
+    return note_.empty() ? std::vector<std::string>{} : std::vector<std::string>{note_};
+  }
   TargetRecord record() const override { return {.kind = "torchscript", .digest = digest_, .shape = {}}; }
 
   Density density(const Tensor& x, const Draw&) const override {
@@ -118,8 +121,9 @@ class TorchScript final : public Target {
       const torch::jit::GraphOptimizerEnabledGuard plain(false);
       returned = module_like(x).get_method(method_)({x});
     } catch (const std::exception& e) {
-      throw InputError(fmt::format("{}: {} failed for {} particles of shape {}: {}", file_.string(), method_,
-                                   dtype_name(x.scalar_type()), shape_text(x), reason(e)));
+      const std::string why = reason(e);
+      throw InputError(fmt::format("{}: {} failed for {} particles of shape {}:{}{}", file_.string(), method_,
+                                   dtype_name(x.scalar_type()), shape_text(x), why.starts_with('\n') ? "" : " ", why));
     }
     const std::string wanted = fmt::format("a tensor of shape [{}] for {} particles", x.size(0), x.size(0));
     if (!returned.isTensor())
@@ -135,8 +139,21 @@ class TorchScript final : public Target {
   }
 
   /// Asks for a few points now, so that a run of hours does not end on what can be seen at once.
-  void probe() const {
-    const Tensor x = normal({0, Stream::data, 0}, 4, dim_);
+  void probe() {
+    try {
+      probe(at::kFloat);
+    } catch (const InputError& single) {
+      try {
+        probe(at::kDouble);
+      } catch (const InputError&) {
+        throw single;
+      }
+      note_ = fmt::format("usable with particles.dtype: fp64 only; with fp32: {}", single.what());
+    }
+  }
+
+  void probe(at::ScalarType dtype) const {
+    const Tensor x = normal({0, Stream::data, 0}, 4, dim_).to(dtype);
     const Density all = density(x, {});
     for (const auto& [what, values] : {std::pair{method_, all.log_prob}, std::pair{std::string("the score"), all.score}})
       for (std::int64_t i = 0; i < x.size(0); ++i)
@@ -147,7 +164,7 @@ class TorchScript final : public Target {
                                    method_, all.log_prob[0].item<double>(), point(x, 0)));
     const Density one = density(x.slice(0, 0, 1), {});
     const double together = all.log_prob[0].item<double>(), alone = one.log_prob[0].item<double>();
-    if (std::isfinite(together) && std::abs(together - alone) > 1e-4 * (1 + std::abs(alone)))
+    if (std::isfinite(together) && std::abs(together - alone) > 1e-3 * (1 + std::abs(alone)))
       throw InputError(
           fmt::format("{}: {} of a particle depends on the other particles ({} alone, {} among 4): it must treat the "
                       "rows of x one by one and draw no random numbers",
@@ -163,6 +180,7 @@ class TorchScript final : public Target {
   torch::jit::Module module_;
   std::string method_;
   std::string digest_;
+  std::string note_;
   mutable std::mutex mutex_;
   mutable std::map<std::pair<at::ScalarType, std::string>, torch::jit::Module> converted_;
 };
