@@ -39,7 +39,7 @@ class Layout {
   bool check() {
     for (const std::string& line : source_->lines) {
       ++number_;
-      if (!check_characters(line) || !check_indentation(line)) return false;
+      if (!check_characters(line) || !check_indentation(line) || !check_brackets(line)) return false;
     }
     return true;
   }
@@ -61,26 +61,43 @@ class Layout {
       // yaml-cpp takes 0x04 for the end of the file.
       if ((byte < 0x20 && byte != '\t') || byte == 0x7F)
         return fault(column, fmt::format("control character 0x{:02x}", byte), "remove it");
+      // Line breaks to some YAML readers and text to others.
+      const std::string_view character = std::string_view(line).substr(at, length);
+      if (character == "\u2028" || character == "\u2029" ||
+          (length == 2 && byte == 0xC2 && static_cast<unsigned char>(line[at + 1]) < 0xA0))
+        return fault(column, fmt::format("control character {}", printable(character)), "remove it");
       at += length;
     }
     return true;
   }
 
-  /// yaml-cpp drops unknown directives without a word and takes some tabs for spaces.
+  /// yaml-cpp drops lines that start with % (`%seed: 1`), wherever they stand, and takes some tabs for spaces.
   bool check_indentation(const std::string& line) {
     const std::size_t first = line.find_first_not_of(" \t");
     if (first == std::string::npos || line[first] == '#') return true;
     const std::size_t tab = line.find('\t');
     if (tab < first) return fault(static_cast<int>(tab) + 1, "a tab in the indentation", "indent with spaces");
-    if (head_ && line[0] == '%')
-      return line.starts_with("%YAML ") ||
-             fault(1, "a directive", "only %YAML is accepted; quote a text that starts with %");
+    if (line[0] == '%')
+      return (head_ && line.starts_with("%YAML ")) ||
+             fault(1, "a line that starts with %", "YAML keeps these to itself: quote the text");
     head_ = false;
+    return true;
+  }
+
+  /// yaml-cpp looks ahead over all of a nest of brackets before it reports the first, at 200 bytes a bracket. Brackets in
+  /// comments and texts count too, hence a bound far above the depth that TreeBuilder allows.
+  bool check_brackets(const std::string& line) {
+    for (std::size_t at = 0; at < line.size(); ++at) {
+      if (line[at] == '[' || line[at] == '{') ++open_brackets_;
+      if (line[at] == ']' || line[at] == '}') open_brackets_ = std::max(0, open_brackets_ - 1);
+      if (open_brackets_ > 1000) return fault(static_cast<int>(at) + 1, "nested deeper than 32 levels", "");
+    }
     return true;
   }
 
   std::shared_ptr<const Source> source_;
   Diagnostics& diagnostics_;
+  int open_brackets_ = 0;
   int number_ = 0;
   bool head_ = true;  ///< directives stand only before the document
 };

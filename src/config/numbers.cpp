@@ -202,7 +202,7 @@ std::string number_hint(const std::string& text, bool integer) {
     const std::size_t first = std::min(unsigned_word.find_first_not_of('0'), unsigned_word.size() - 1);
     return fmt::format("YAML 1.1 reads a leading 0 as octal: write {}", unsigned_word.substr(first));
   }
-  if (digit(unsigned_word.front()) && only("0123456789.,"))
+  if (digit(unsigned_word.front()) && only("0123456789.,") && unsigned_word.find(',') != std::string_view::npos)
     return integer ? "write 20000 or 20_000" : "decimals are written with a point, as in 0.5";
   if (const std::optional<Decimal> number = split(text)) {
     if (!integer) return "too large or too small for a 64-bit float";

@@ -80,12 +80,12 @@ Node::Entry& find_or_add(Node& map, const std::string& key, const Mark& mark) {
   return map.entries.back();
 }
 
-/// What stands in place of a map goes under the empty key.
-void make_map(Node& node, int rank) {
+/// What stands in place of a map goes under the empty key; from now on it is the --set that makes it a map.
+void make_map(Node& node, int rank, const Mark& mark) {
   if (node.kind == Node::Kind::map) return;
   Node map;
   map.kind = Node::Kind::map;
-  map.mark = node.mark;
+  map.mark = mark;
   if (!node.is_null()) map.entries.push_back({"", node.mark, rank, std::move(node)});
   node = std::move(map);
 }
@@ -116,7 +116,7 @@ Node& descend(Node& root, const std::vector<Step>& steps, int rank) {
   Node* node = &root;
   int rank_there = 0;
   for (const auto& [key, mark] : steps) {
-    make_map(*node, rank_there);
+    make_map(*node, rank_there, mark);
     Node::Entry& entry = find_or_add(*node, key, mark);
     rank_there = entry.rank;
     entry.rank = rank;
@@ -134,7 +134,8 @@ void apply_override(Node& root, const std::string& assignment, const std::filesy
       option + assignment, {.name = option + assignment, .directory = directory, .lines = {}, .flag = true}, diagnostics);
   if (!flag) return;
   const std::shared_ptr<const Source>& source = flag->source;
-  if (source->lines.size() != 1) return diagnostics.error({source}, "a line break", "write a list in [ ] or a map in { }");
+  if (assignment.find('\n') != std::string::npos)
+    return diagnostics.error({source}, "a line break", "write a list in [ ] or a map in { }");
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos)
     return diagnostics.error(place(source, 0, assignment.size()), "no '=' in it", "write --set section.key=value");

@@ -1,6 +1,7 @@
 #include "text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -9,23 +10,17 @@ namespace gaussflow::config {
 
 namespace {
 
-/// The characters of a line as they are shown: one column each, so that the caret stands right.
-std::vector<std::string> shown_characters(std::string_view line) {
+/// Characters [first, first + count) of a line as they are shown: one column each, so that the caret stands right.
+std::vector<std::string> shown_characters(std::string_view line, std::size_t first, std::size_t count) {
   std::vector<std::string> shown;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t length = std::max<std::size_t>(1, utf8_length(line, at));
-    const std::string_view character = line.substr(at, length);
+  for (std::size_t at = 0, index = 0; at < line.size() && shown.size() < count; ++index) {
+    const std::string_view character = line.substr(at, std::max<std::size_t>(1, utf8_length(line, at)));
+    at += character.size();
+    if (index < first) continue;
     const std::string escaped = printable(character);
     shown.emplace_back(character == "\t" ? " " : escaped == character ? escaped : "?");
-    at += length;
   }
   return shown;
-}
-
-std::string joined(const std::vector<std::string>& characters, std::size_t first, std::size_t last) {
-  std::string text;
-  for (std::size_t i = first; i < last; ++i) text += characters[i];
-  return text;
 }
 
 /// Shown but not seen, or able to reorder what is seen: soft hyphen, no-break space, zero width, bidirectional controls.
@@ -102,21 +97,21 @@ std::string place_text(const Mark& mark) {
 }
 
 std::string excerpt(const Mark& mark, const std::string& hint) {
-  const std::string alone = hint.empty() ? "" : "\n        " + hint;
-  if (!mark.source || mark.line < 1 || mark.line > static_cast<int>(mark.source->lines.size())) return alone;
-  const std::vector<std::string> line = shown_characters(mark.source->lines[static_cast<std::size_t>(mark.line) - 1]);
-  const auto column = static_cast<std::size_t>(std::max(mark.column - 1, 0));
+  if (!mark.source || mark.line < 1 || mark.line > static_cast<int>(mark.source->lines.size()))
+    return hint.empty() ? "" : "\n        " + hint;
   constexpr std::size_t width = 100;  // a long line is shown around the caret
-  const std::size_t first = column > width - 20 ? column - (width - 40) : 0;
-  const std::size_t last = std::min(line.size(), first + width);
-  const std::string left = first > 0 ? "…" : "", right = last < line.size() ? "…" : "";
-  const std::size_t indent = left.size() / std::string("…").size() + column - first;
-  const std::size_t carets = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(mark.length, 1)), 1,
-                                                     std::max<std::size_t>(1, last > column ? last - column : 1));
+  const auto column = static_cast<std::size_t>(std::max(mark.column - 1, 0));
+  const std::size_t first = column > width - 20 ? column - width / 2 : 0;
+  std::vector<std::string> line =
+      shown_characters(mark.source->lines[static_cast<std::size_t>(mark.line) - 1], first, width + 1);
+  const bool longer = line.size() > width;
+  if (longer) line.resize(width);
+  const std::size_t caret = column - first;
+  const std::size_t room = line.size() > caret ? line.size() - caret : 1;
+  const std::size_t length = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(mark.length, 1)), 1, room);
   const std::string number = mark.source->flag ? "" : std::to_string(mark.line);
-  return fmt::format("\n{:>5} | {}{}{}\n{:>5} | {:{}}^{:~<{}}{}{}", number, left,
-                     joined(line, std::min(first, line.size()), last), right, "", "", indent, "", carets - 1,
-                     hint.empty() ? "" : " ", hint);
+  return fmt::format("\n{:>5} | {}{}{}\n{:>5} | {:{}}^{:~<{}}{}{}", number, first > 0 ? "…" : "", fmt::join(line, ""),
+                     longer ? "…" : "", "", "", caret + (first > 0 ? 1 : 0), "", length - 1, hint.empty() ? "" : " ", hint);
 }
 
 }  // namespace gaussflow::config

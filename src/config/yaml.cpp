@@ -3,6 +3,7 @@
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/text.hpp"
 
+#include "notation.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -11,12 +12,14 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <unordered_map>
 #include <utility>
@@ -43,8 +46,8 @@ struct Stop {};
 /// copied.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(std::shared_ptr<const Source> source, int line, int column, Diagnostics& diagnostics)
-      : source_(std::move(source)), line_(line), column_(column), diagnostics_(diagnostics) {}
+  TreeBuilder(std::string_view text, std::shared_ptr<const Source> source, int line, int column, Diagnostics& diagnostics)
+      : text_(text), source_(std::move(source)), line_(line), column_(column), diagnostics_(diagnostics) {}
 
   Node take() { return std::move(root_); }
 
@@ -53,10 +56,7 @@ class TreeBuilder : public YAML::EventHandler {
     const int lines = static_cast<int>(source_->lines.size());
     Mark mark{source_, std::clamp(at.line + line_, 1, std::max(1, lines)), std::max(1, at.column + 1), length};
     if (at.line == 0) mark.column += column_ - 1;
-    if (mark.line <= lines) {
-      const std::string& text = source_->lines[static_cast<std::size_t>(mark.line) - 1];
-      mark.column = character_count(std::string_view(text).substr(0, static_cast<std::size_t>(mark.column) - 1)) + 1;
-    }
+    if (mark.line <= lines) mark.column = character_column(mark.line, static_cast<std::size_t>(mark.column) - 1);
     return mark;
   }
 
@@ -87,12 +87,24 @@ class TreeBuilder : public YAML::EventHandler {
     place(std::move(copy), at, /*alias=*/true);
   }
 
+  /// yaml-cpp takes everything up to a blank for the name: `&seed: 1` would lose the key.
+  void OnAnchor(const YAML::Mark& at, const std::string& name) override {
+    const bool word =
+        std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
+    if (!word) error(mark(at), fmt::format("'&{}' is no anchor", printable(name)), "quote a text that starts with &");
+    if (!anchor_names_.insert(name).second)
+      error(mark(at), fmt::format("anchor '&{}' is set twice", printable(name)), "use two names");
+  }
+
   void OnScalar(const YAML::Mark& at, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
-    check_tag(at, tag);
+    if (tag != "!") check_tag(at, tag);  // "!" is said of quoted texts too
     Node node;
     node.kind = Node::Kind::scalar;
     node.text = value;
     node.quoted = tag == "!";
+    if (node.quoted)
+      if (const auto fault = notation_fault(text_, static_cast<std::size_t>(std::max(at.pos, 0))))
+        error(mark(at), fault->message, fault->hint);
     node.mark = mark(at, written_length(at, value));
     add(std::move(node), at, anchor);
   }
@@ -126,6 +138,20 @@ class TreeBuilder : public YAML::EventHandler {
     int height;
   };
 
+  /// Goes on from the place asked for last: a line may hold 100 000 values.
+  int character_column(int line, std::size_t bytes) const {
+    const std::string_view text = source_->lines[static_cast<std::size_t>(line) - 1];
+    bytes = std::min(bytes, text.size());
+    if (line != counted_line_ || bytes < counted_bytes_) {
+      counted_bytes_ = 0;
+      counted_characters_ = 0;
+    }
+    counted_line_ = line;
+    counted_characters_ += character_count(text.substr(counted_bytes_, bytes - counted_bytes_));
+    counted_bytes_ = bytes;
+    return counted_characters_ + 1;
+  }
+
   std::string_view line_at(const YAML::Mark& at) const {
     const auto line = static_cast<std::size_t>(std::max(0, at.line + line_ - 1));
     return line < source_->lines.size() ? std::string_view(source_->lines[line]) : std::string_view();
@@ -150,7 +176,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void check_tag(const YAML::Mark& at, const std::string& tag) {
-    if (tag.empty() || tag == "?" || tag == "!") return;
+    if (tag.empty() || tag == "?") return;
     const std::string name = tag.starts_with("tag:yaml.org,2002:") ? "!!" + tag.substr(18) : tag;
     error(mark(at), fmt::format("tag {}: tags are not accepted", printable(name)),
           "quote a text; leave the tag out otherwise");
@@ -178,7 +204,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(Node::Kind kind, const YAML::Mark& at, const std::string& tag, YAML::anchor_t anchor, bool flow) {
     if (!open_.empty() && open_.back().node.kind == Node::Kind::map && !open_.back().key)
-      refuse(mark(at), "a list or map as a key", "keys are words");
+      refuse(mark(at), "a list or map as a key", "keys are words; is a bracket left open?");
     if (static_cast<int>(open_.size()) == depth_limit) refuse_depth(at);
     check_tag(at, tag);
     const std::size_t before = count_;
@@ -217,6 +243,7 @@ class TreeBuilder : public YAML::EventHandler {
     }
     Open& parent = open_.back();
     if (parent.node.kind == Node::Kind::sequence) {
+      if (node.is_null()) error(mark(at), "a list item without a value", "remove it, or quote the text");
       parent.node.items.push_back(std::move(node));
     } else if (parent.key) {
       if (node.is_null()) node.mark = parent.key_mark;
@@ -242,6 +269,7 @@ class TreeBuilder : public YAML::EventHandler {
     parent.key_position = at.pos;
   }
 
+  std::string_view text_;
   std::shared_ptr<const Source> source_;
   int line_;
   int column_;
@@ -249,7 +277,11 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
   std::size_t count_ = 0;
   std::size_t kept_ = 0;
+  mutable int counted_line_ = 0;
+  mutable std::size_t counted_bytes_ = 0;
+  mutable int counted_characters_ = 0;
   std::vector<Open> open_;
+  std::set<std::string> anchor_names_;
   std::map<YAML::anchor_t, Anchored> anchors_;  ///< complete ones only: an alias to an open one is a cycle
   Node root_;
 };
@@ -257,7 +289,8 @@ class TreeBuilder : public YAML::EventHandler {
 /// yaml-cpp's words in ours.
 std::pair<std::string, std::string> explained(const std::string& message) {
   static const std::map<std::string, std::pair<std::string, std::string>> known{
-      {"illegal map value", {"a ':' where no key can stand", "check the indentation; quote a text that holds ': '"}},
+      {"illegal map value",
+       {"a ':' where no key can stand", "check the indentation and the line above; quote a text that holds ': '"}},
       {"end of map not found", {"this does not continue the map above", "check the indentation, quotes and brackets"}},
       {"end of map flow not found", {"the map in braces does not end here", "add , or }"}},
       {"end of sequence not found", {"this does not continue the list above", "check the indentation"}},
@@ -279,7 +312,7 @@ std::pair<std::string, std::string> explained(const std::string& message) {
 std::optional<Node> parse_document(const std::string& text, const std::shared_ptr<const Source>& source, int line,
                                    int column, Diagnostics& diagnostics) {
   const std::size_t errors_before = diagnostics.error_count();
-  TreeBuilder builder(source, line, column, diagnostics);
+  TreeBuilder builder(text, source, line, column, diagnostics);
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);

@@ -164,7 +164,7 @@ bool Reader::has_dataset(const std::string& path) const {
   try {
     return object_info(object(resolve(path)), where(path)).type == H5O_TYPE_DATASET;
   } catch (const InputError&) {
-    return false;
+    return H5Lexists(file_, normal_path(path).c_str(), H5P_DEFAULT) > 0;
   }
 }
 

@@ -49,7 +49,7 @@ class Reader {
   /// The path of hard links that `path` leads to. Every component is looked at before it is followed: links out of the file,
   /// dangling links and circles are refused, with the names that are there.
   std::string resolve(const std::string& path) const;
-  /// Whether `path` leads to a dataset, without a word about why not.
+  /// Whether `path` is a dataset, or a link that should lead to one and does not: dataset() then says why not.
   bool has_dataset(const std::string& path) const;
   Dataset dataset(const std::string& path) const;
   Handle object(const std::string& path) const;

@@ -1,5 +1,7 @@
 #include "io/numbered_file.hpp"
 
+#include "gaussflow/core/error.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +17,8 @@ std::string numbered_name(const std::string& prefix, std::int64_t number) {
 std::vector<NumberedFile> numbered_files(const std::filesystem::path& directory, const std::string& prefix) {
   std::vector<NumberedFile> found;
   std::error_code error;
-  for (auto entry = std::filesystem::directory_iterator(directory, error);
-       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+  auto entry = std::filesystem::directory_iterator(directory, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (name.size() <= prefix.size() + 3 || !name.starts_with(prefix) || !name.ends_with(".h5")) continue;
     std::int64_t number = 0;
@@ -24,6 +26,9 @@ std::vector<NumberedFile> numbered_files(const std::filesystem::path& directory,
     const auto parsed = std::from_chars(name.data() + prefix.size(), end, number);
     if (parsed.ec == std::errc{} && parsed.ptr == end && number >= 0) found.push_back({number, entry->path()});
   }
+  // Not "none": a run would start afresh over checkpoints that it was not allowed to see.
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw IoError(fmt::format("cannot list {}: {}", directory.string(), error.message()));
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -16,7 +16,8 @@ struct NumberedFile {
 
 std::string numbered_name(const std::string& prefix, std::int64_t number);
 
-/// The files PREFIX<number>.h5 of a folder, by number; none when the folder cannot be read.
+/// The files PREFIX<number>.h5 of a folder, by number; none when there is no such folder.
+/// Throws  IoError when it cannot be listed.
 std::vector<NumberedFile> numbered_files(const std::filesystem::path& directory, const std::string& prefix);
 
 /// Renames a bad file to *.bad and says so.

@@ -26,7 +26,7 @@ Marked first_non_finite(const Tensor& values);
 /// Values of one or two axes as a contiguous [M, D]; what could be meant otherwise is said in `notes`.
 Tensor as_matrix(const Tensor& values, bool transpose, const std::string& where, std::vector<std::string>& notes);
 
-/// SHA-256 of shapes and values of samples and weights (fp64; weights may be undefined).
+/// SHA-256 of shapes and values of samples and weights (fp64, contiguous; weights may be undefined).
 std::string sample_digest(const Tensor& samples, const Tensor& weights);
 
 /// Refuses samples [M, D] (contiguous, fp64) with NaN, Inf or numbers beyond fp32's range; notes what fp32 would round.

@@ -60,6 +60,17 @@ Tensor read_doubles(const Dataset& dataset, bool copied = false) {
   return exact_doubles(hdf5::read_integers(dataset), dataset.info.is_signed, dataset.where);
 }
 
+/// What write_samples says of the numbers; other programs' files have none.
+constexpr const char* digest_name = "gaussflow_sha256";
+
+void check_digest(const Dataset& dataset, const Tensor& values) {
+  const auto digest = hdf5::text_attribute(dataset.id, digest_name);
+  if (digest && *digest != sample_digest(values, {}))
+    refuse(dataset,
+           fmt::format("is damaged: its numbers differ from its {}; if they were changed on purpose, delete that attribute",
+                       digest_name));
+}
+
 Tensor read_weights(const Reader& file, const std::string& path, std::int64_t samples) {
   const Dataset dataset = file.dataset(path);
   check_numbers(dataset);
@@ -68,17 +79,27 @@ Tensor read_weights(const Reader& file, const std::string& path, std::int64_t sa
     refuse(dataset, fmt::format("has shape [{}], weights need [{}]", fmt::join(dataset.shape, ", "), samples));
   if (dataset.count() != samples) refuse(dataset, fmt::format("has {} weights for {} samples", dataset.count(), samples));
   const Tensor weights = read_doubles(dataset).view({-1});
+  check_digest(dataset, weights);
   check_weights(weights, dataset.where);
   return weights;
 }
 
-/// Names of the columns beside the samples: `names`, when it fits.
+/// What lies beside a dataset under `name`, if it can be opened: nobody has asked for it.
+std::optional<Dataset> neighbour(const Reader& file, const std::string& path, const std::string& name) {
+  const std::string beside = path.substr(0, path.rfind('/') + 1) + name;
+  if (beside == path || !file.has_dataset(beside)) return std::nullopt;
+  try {
+    return file.dataset(beside);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// Names of the columns beside the samples, when they fit.
 std::vector<std::string> read_names(const Reader& file, const std::string& path, std::int64_t dim) {
-  const std::string beside = path.substr(0, path.rfind('/')) + "/names";
-  if (!file.has_dataset(beside)) return {};
-  const Dataset dataset = file.dataset(beside);
-  if (dataset.info.family != Family::text || dataset.shape != std::vector<std::int64_t>{dim}) return {};
-  return hdf5::read_texts(dataset, 1 << 20);
+  const auto names = neighbour(file, path, "names");
+  if (!names || names->info.family != Family::text || names->shape != std::vector<std::int64_t>{dim}) return {};
+  return hdf5::read_texts(*names, 1 << 20);
 }
 
 void check_fill(const Dataset& dataset, const Tensor& samples) {
@@ -105,21 +126,19 @@ std::string place(std::int64_t flat, at::IntArrayRef shape) {
                            : fmt::format("[{}]", fmt::join(index, ", "));
 }
 
-/// Says that weights lie beside the samples and are not used, unless they are all equal.
+/// Says that weights lie beside the samples and are not used, unless they are all equal or no weights at all.
 void note_weights(const Reader& file, const std::string& path, std::int64_t samples, std::vector<std::string>& notes) {
-  const std::string beside = path.substr(0, path.rfind('/')) + "/weights";
-  if (beside == path || !file.has_dataset(beside)) return;
-  const Dataset dataset = file.dataset(beside);
-  if (!dataset.info.numeric() || dataset.shape != std::vector<std::int64_t>{samples}) return;
+  const auto found = neighbour(file, path, "weights");
+  if (!found || !found->info.numeric() || found->shape != std::vector<std::int64_t>{samples}) return;
   Tensor weights;
   try {
-    weights = read_weights(file, beside, samples);
+    weights = read_weights(file, found->path, samples);
   } catch (const InputError&) {
-    return;  // nobody asked for them
+    return;
   }
   if (!at::equal(weights, weights.slice(0, 0, 1).expand_as(weights)))
     notes.push_back(
-        fmt::format("{} is not used: every sample counts the same; target.weights: {} uses it", dataset.where, beside));
+        fmt::format("{} is not used: every sample counts the same; target.weights: {} uses it", found->where, found->path));
 }
 
 }  // namespace
@@ -133,6 +152,7 @@ SampleFile read_samples(const DataRef& ref, const SampleOptions& options) {
   check_matrix(dataset);
   const bool reversed = has_reversed_axes(dataset);
   Tensor values = read_doubles(dataset, options.transpose || reversed);
+  check_digest(dataset, values);
   if (reversed) {
     values = values.t();
     result.notes.push_back(
@@ -178,18 +198,22 @@ Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes)
 
 void write_samples(const std::filesystem::path& file, const Tensor& samples, const Tensor& weights,
                    const std::vector<std::string>& names, const SampleAttributes& attributes) {
-  const std::int64_t bytes = static_cast<std::int64_t>(samples.nbytes()) + samples.size(0) * 8 + (1 << 16);
+  const std::int64_t count = samples.size(0);
+  const Arrays arrays{
+      {"/samples", samples},
+      {"/weights", weights.defined() ? weights : at::full({count}, 1.0 / static_cast<double>(count), at::kDouble)}};
+  const std::int64_t bytes = static_cast<std::int64_t>(samples.nbytes()) + count * 8 + (1 << 16);
   replace_file(file, [&](const std::filesystem::path& temporary) {
     hdf5::Writer out(temporary, file, {.reserve = bytes});
     for (const auto& [name, text] : attributes.texts) out.attribute("/", name, text);
     for (const auto& [name, number] : attributes.numbers) out.attribute("/", name, number);
-    out.tensor("/samples", samples);
-    out.tensor("/weights", weights.defined()
-                               ? weights
-                               : at::full({samples.size(0)}, 1.0 / static_cast<double>(samples.size(0)), at::kDouble));
+    for (const auto& [path, values] : arrays) {
+      out.tensor(path, values);
+      out.attribute(path, digest_name, sample_digest(values.detach().to(at::kCPU, at::kDouble).contiguous(), {}));
+    }
     if (!names.empty()) out.texts("/names", names);
     out.close();
-    check_written(temporary, file, {{"/samples", samples}});
+    check_written(temporary, file, arrays);
   });
 }
 

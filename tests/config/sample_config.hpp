@@ -96,6 +96,8 @@ struct Outcome {
 };
 Outcome read(const std::string& text, const std::vector<std::string>& overrides = {}, const std::string& directory = "");
 
+inline bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 }  // namespace sample
 
 template <>

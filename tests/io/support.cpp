@@ -3,6 +3,8 @@
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/random.hpp"
 
+#include "io/refusal.hpp"
+
 #include <ATen/ATen.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,6 +124,12 @@ std::string message_of(const std::function<void()>& body) {
     return error.what();
   }
   return "";
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string refusal(const std::filesystem::path& file, const std::string& dataset, const io::SampleOptions& options) {
+  return message_of([&] { io::read_samples({file, dataset}, options); });
 }
 
 }  // namespace support

@@ -175,6 +175,15 @@ TEST_CASE("the newest checkpoint is the one of the highest step inside, whatever
   CHECK(found.notes.empty());
 }
 
+TEST_CASE("a folder that cannot be listed is an error, not a folder without checkpoints") {
+  const Folder folder;
+  set_bytes(folder / "file", "");
+  std::filesystem::create_symlink("loop", folder / "loop");
+  CHECK(io::list_checkpoints(folder / "absent").empty());
+  CHECK_THROWS_AS(io::list_checkpoints(folder / "file"), IoError);
+  CHECK_THROWS_AS(io::list_checkpoints(folder / "loop"), IoError);
+}
+
 TEST_CASE("bad checkpoints are put aside by who may, passed over by who may not") {
   const Folder folder;
   for (const std::int64_t step : {10, 20, 30}) {

@@ -2,6 +2,7 @@
 #include "gaussflow/io/durable.hpp"
 
 #include "io/faults.hpp"
+#include "io/refusal.hpp"
 #include "io/support.hpp"
 
 #include <doctest/doctest.h>
@@ -18,12 +19,6 @@
 
 using namespace gaussflow;
 using namespace support;
-
-namespace {
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
 
 TEST_CASE("a text is replaced whole") {
   const Folder folder;

@@ -1,6 +1,7 @@
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/io/table.hpp"
 
+#include "io/refusal.hpp"
 #include "io/support.hpp"
 
 #include <ATen/ATen.h>
@@ -16,8 +17,6 @@ using namespace support;
 using io::SampleFile;
 
 namespace {
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 struct Table {
   const Folder folder;

@@ -9,7 +9,8 @@
 
 namespace gaussflow::io {
 
-/// Does `path` lead to a dataset in `file`? Throws InputError when the file itself cannot be read.
+/// Is `path` a dataset in `file`, or a link that should lead to one (read_array then says why it does not)?
+/// Throws  InputError when the file itself cannot be read.
 bool has_dataset(const std::filesystem::path& file, const std::string& path);
 
 /// Writes arrays under their paths with root attributes, atomically.   Throws IoError.

@@ -42,6 +42,7 @@ std::filesystem::path write_checkpoint(const std::filesystem::path& directory, C
 Checkpoint read_checkpoint(const std::filesystem::path& file);
 
 /// The checkpoints in `directory`, newest first by the step in their names; unread.
+/// None when there is no such folder; throws IoError when it cannot be listed.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& directory);
 
 /// What newest_checkpoint may do to the folder.

@@ -33,6 +33,7 @@ class TrajectoryWriter {
 };
 
 /// The segments in `directory`, by first step; unread.
+/// None when there is no such folder; throws IoError when it cannot be listed.
 std::vector<std::filesystem::path> list_segments(const std::filesystem::path& directory);
 
 /// Verifies the seal. Throws InputError.
