@@ -79,6 +79,8 @@ const config::Schema<ParticleOptions>& particle_schema() {
           .key("count", &ParticleOptions::count,
                {.doc = "number of particles; auto: as many as the start has", .min = 1, .max = 1e9})
           .choice(config::Form::one_of, "init", &ParticleOptions::init, starts, {.doc = "where the particles start"})
+          .key("weights", &ParticleOptions::weights,
+               {.doc = "FILE or FILE:/dataset of weights [N], kept through the run; auto: equal"})
           .key("dtype", &ParticleOptions::dtype, {.doc = "type the particles are stored in"})
           .main("count");
   return schema;

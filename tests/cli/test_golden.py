@@ -22,16 +22,16 @@ target:
 
 
 class Golden(Case):
-    def flow(self, name, head, x0, *, tau, size, steps, method="euler", extra=""):
+    def flow(self, name, head, x0, *, tau, size, steps, method="euler", particles=""):
         self.write_h5(f"{name}-x0.h5", samples=np.asarray(x0, float))
         self.write(f"{name}.yaml", f"""
 {head}
-particles: {{init: {{file: {name}-x0.h5}}, dtype: fp64}}
+particles: {{init: {{file: {name}-x0.h5}}, dtype: fp64{particles}}}
 kernel: {{tau: {tau}}}
 step: {{count: {steps}, method: {method}, size: {size}, schedule: constant, mu: .9, restart: false}}
 output: {{trajectory: 0}}
 seed: 1
-{extra}""")
+""")
         self.gaussflow("run", f"{name}.yaml", "-o", name, "-q")
         return self.samples(name)
 
@@ -99,6 +99,16 @@ seed: 1
         row = self.metrics("s")
         self.assertAlmostEqual(float(row["mmd2"]), GOLDEN["static"]["mmd2_v"], delta=1e-12)
         self.assertAlmostEqual(float(row["mmd2_unbiased"]), GOLDEN["static"]["mmd2_u"], delta=1e-12)
+
+    def test_weights_of_particles_and_targets(self):
+        """x = {0, 1} with weights (1/4, 3/4), y = {0, 1, 3} with (1/2, 1/4, 1/4), tau = 1."""
+        self.write_h5("a.h5", w=np.array([1.0, 3.0]))
+        x0 = np.array([[0.0], [1.0]])
+        x = self.mmd("w", x0, [[0.0], [1.0], [3.0]], np.array([2.0, 1.0, 1.0]), tau=1, size=0.5, steps=1, particles=", weights: a.h5:/w").ravel()
+        np.testing.assert_allclose((x - x0.ravel()) / 0.5, [-0.294933582453, -0.0839650233099], rtol=0, atol=1e-9)
+        row = self.metrics("w")[0]
+        self.assertAlmostEqual(row["mmd2"], 0.19092213883, delta=1e-10)
+        self.assertAlmostEqual(row["mmd2_unbiased"], -0.327200104169, delta=1e-10)
 
     def test_dirac_flow_by_euler_heun_and_rk4(self):
         """r' = -tau r exp(-tau r²/2), tau = 1, r(0) = 2: r(2) with 20, 40, 80, 160 steps."""

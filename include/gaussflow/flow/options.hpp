@@ -2,6 +2,7 @@
 /// The sections `kernel`, `particles` and `compute` of a config.
 
 #include "gaussflow/config/schema.hpp"
+#include "gaussflow/core/data_ref.hpp"
 #include "gaussflow/flow/start.hpp"
 #include "gaussflow/kernel/bandwidth.hpp"
 #include "gaussflow/kernel/options.hpp"
@@ -34,6 +35,7 @@ const config::Schema<KernelOptions>& kernel_schema();
 struct ParticleOptions {
   std::optional<std::int64_t> count;
   ChosenStart init = default_start();
+  std::optional<DataRef> weights;
   ParticleDtype dtype = ParticleDtype::fp32;
 };
 const config::Schema<ParticleOptions>& particle_schema();
