@@ -1,6 +1,8 @@
 #include "gaussflow/config/section.hpp"
 #include "gaussflow/core/text.hpp"
 
+#include "text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,20 +37,27 @@ bool safe_plain(const std::string& text) {
          text.find_first_not_of("0123456789abcdefABCDEFxXoO_.:+-") != std::string::npos;
 }
 
+/// Control characters and line separators, which parse_yaml refuses as such, are escaped.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      result += std::string("\\") + c;
-    else if (c == '\n')
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view character = std::string_view(text).substr(at, std::max<std::size_t>(1, utf8_length(text, at)));
+    const auto byte = static_cast<unsigned char>(character.front());
+    if (character == "\"" || character == "\\")
+      result += '\\', result += character;
+    else if (character == "\n")
       result += "\\n";
     else if (byte < 0x20 || byte == 0x7F)
       result += fmt::format("\\x{:02x}", byte);
+    else if (byte == 0xC2 && character.size() == 2 && static_cast<unsigned char>(character[1]) < 0xA0)
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(character[1]));
+    else if (character == "\u2028" || character == "\u2029")
+      result += character == "\u2028" ? "\\u2028" : "\\u2029";
     else
-      result += c;
+      result += character;
+    at += character.size();
   }
-  return result + "\"";
+  return result + '"';
 }
 
 std::string text(const std::string& value) { return safe_plain(value) ? value : quoted(value); }

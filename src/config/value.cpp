@@ -152,7 +152,7 @@ bool Codec<Json>::read(const Node& node, const Range& range, Diagnostics& diagno
         value = node.text;
       else if (const auto boolean = parse_boolean(node.text))
         value = *boolean;
-      else if (const auto integer = parse_integer(node.text))
+      else if (const auto integer = parse_integer(node.text); integer && node.text.find_first_of(".eE") == std::string::npos)
         value = *integer;
       else if (const auto number = parse_number(node.text))
         value = *number;
