@@ -40,14 +40,22 @@ std::optional<Choice> direct_choice(const Operands& operands, const GaussSumOpti
   return std::nullopt;
 }
 
+std::optional<Choice> fused_choice(const Operands& operands, const GaussSumOptions& options) {
+  const bool fits = options.reduction == Reduction::automatic || options.reduction == Reduction::direct;
+  if (operands.empty() || !fits) return std::nullopt;
+  return direct_choice(operands, options);
+}
+
+Operands fused_operands(const Operands& operands, const Choice& choice) {
+  Operands fused{widened(operands.q), widened(operands.k), widened(operands.v), operands.batched};
+  if (choice.compute_dtype == at::kDouble)
+    for (Tensor* t : {&fused.q, &fused.k, &fused.v}) *t = t->to(at::kDouble);
+  return fused;
+}
+
 Tensor direct_call(const Operands& operands, const Choice& choice, double tau) {
-  Tensor q = widened(operands.q), k = widened(operands.k), v = widened(operands.v);
-  if (choice.compute_dtype == at::kDouble && v.scalar_type() != at::kDouble) {
-    q = q.to(at::kDouble);
-    k = k.to(at::kDouble);
-    v = v.to(at::kDouble);
-  }
-  return direct_gauss_sum(q, k, v, tau, choice.compute_dtype);
+  const Operands fused = fused_operands(operands, choice);
+  return direct_gauss_sum(fused.q, fused.k, fused.v, tau, choice.compute_dtype);
 }
 
 }  // namespace gaussflow

@@ -12,6 +12,13 @@ namespace gaussflow {
 /// Empty when automatic must look elsewhere.
 std::optional<Choice> direct_choice(const Operands& operands, const GaussSumOptions& options);
 
+/// The same for what shares the fused kernel's inner loop (fields, Stein directions, energies); empty also for an empty
+/// problem, or where another reduction was asked for.
+std::optional<Choice> fused_choice(const Operands& operands, const GaussSumOptions& options);
+
+/// Operands in the type that the fused kernel reads for that choice.
+Operands fused_operands(const Operands& operands, const Choice& choice);
+
 /// The sum by that choice, [B, M, C].
 Tensor direct_call(const Operands& operands, const Choice& choice, double tau);
 

@@ -59,13 +59,16 @@ class Run {
 
   /// The start is recorded and checkpointed before the first step, so that there is always something to resume.
   void begin() {
+    for (const std::string& note : simulation_.target().notes()) tell({false, note});
     for (const Note& note : inspect_start(simulation_)) tell(note);
+    log_choice();
     record();
     checkpoint();
   }
 
   /// Rows of the checkpoint's own step may have been lost with the process.
   void begin_again(std::int64_t last_row) {
+    log_choice();
     if (last_row < simulation_.state().step && due(simulation_.state().step, metrics_every_, -1)) record();
   }
 
