@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import h5py
@@ -16,6 +17,13 @@ PROGRAM = os.environ["GAUSSFLOW"]
 SOURCE = Path(os.environ["GAUSSFLOW_SOURCE"])
 CASES = SOURCE / "tests" / "data" / "cases"
 MANIFEST = json.loads((CASES / "manifest.json").read_text()) if (CASES / "manifest.json").exists() else []
+
+
+def cases(*names):
+    """Rows of the manifest whose id is one of `names`; each names a file in CASES and what is right for it."""
+    rows = [row for row in MANIFEST if row["id"] in names]
+    assert rows, f"no case {names}"
+    return rows
 
 
 class Case(unittest.TestCase):
@@ -35,6 +43,11 @@ class Case(unittest.TestCase):
             self.assertEqual(done.returncode, code, f"{arguments}\nstdout: {done.stdout}\nstderr: {done.stderr}")
         self.assertGreaterEqual(done.returncode, 0, f"{arguments} died of signal {-done.returncode}\n{done.stderr}")
         return done
+
+    def together(self, call, *lists):
+        """[call(a, b, …), …] as map does it, a few at a time: most of a short call is the program's start."""
+        with ThreadPoolExecutor(4) as pool:
+            return list(pool.map(call, *lists))
 
     def refuses(self, *arguments, code, words=(), **options):
         """The program ends with `code` and one message that holds all `words`; nothing on stdout."""

@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <mutex>
+#include <set>
+#include <thread>
 #include <vector>
 
 using namespace gaussflow;
@@ -21,6 +23,20 @@ TEST_CASE("every row is in exactly one block") {
     });
     CHECK(seen == std::vector<int>(static_cast<std::size_t>(rows), 1));
   }
+}
+
+TEST_CASE("blocks run on all threads") {
+  // at::parallel_for is a template: compiled without OpenMP it would be a plain loop, and nothing else would tell.
+  const int before = at::get_num_threads();
+  at::set_num_threads(2);
+  std::set<std::thread::id> used;
+  std::mutex mutex;
+  for_row_blocks(4, 1, true, [&](std::int64_t, std::int64_t) {
+    const std::lock_guard lock(mutex);
+    used.insert(std::this_thread::get_id());
+  });
+  at::set_num_threads(before);
+  CHECK(used.size() == 2);
 }
 
 TEST_CASE("a product equals the plain one and does not depend on the number of threads") {

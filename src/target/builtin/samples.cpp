@@ -30,7 +30,7 @@ std::vector<double> normalised(const Tensor& weights, std::int64_t count) {
 
 /// Weighted mean and sd (ddof 0) in one order of summation, so that they do not depend on the number of threads.
 Moments empirical(const Tensor& points, const std::vector<double>& weights) {
-  const std::vector<double> values = to_vector(points);
+  const double* values = points.const_data_ptr<double>();
   const auto dim = static_cast<std::size_t>(points.size(1));
   std::vector<double> mean(dim, 0.0), variance(dim, 0.0);
   for (std::size_t j = 0; j < weights.size(); ++j)
