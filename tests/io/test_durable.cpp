@@ -212,23 +212,38 @@ TEST_CASE("a folder has one holder, whom the next one names; a dead holder holds
 TEST_CASE("of processes that start together exactly one gets the lock") {
   const Folder folder;
   for (int round = 0; round < 20; ++round) {
+    int tried[2], gate[2];
+    REQUIRE(pipe(tried) == 0);
+    REQUIRE(pipe(gate) == 0);
     std::vector<pid_t> children;
     const auto start = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
     for (int i = 0; i < 4; ++i) {
       children.push_back(fork());
-      if (children.back() == 0) {
-        std::this_thread::sleep_until(start);
-        try {
-          const io::DirectoryLock lock(folder.path());
-          std::this_thread::sleep_for(std::chrono::milliseconds(60));
-          _exit(0);
-        } catch (const BusyError&) {
-          _exit(8);
-        } catch (...) {
-          _exit(1);
-        }
+      if (children.back() != 0) continue;
+      close(gate[1]);
+      char byte = 0;
+      const auto say_and_wait = [&] {  // until all have tried
+        (void)!write(tried[1], &byte, 1);
+        (void)!read(gate[0], &byte, 1);
+      };
+      std::this_thread::sleep_until(start);
+      try {
+        const io::DirectoryLock lock(folder.path());
+        say_and_wait();
+        _exit(0);
+      } catch (const BusyError&) {
+        say_and_wait();
+        _exit(8);
+      } catch (...) {
+        _exit(1);
       }
     }
+    close(tried[1]);
+    close(gate[0]);
+    char byte = 0;
+    for (int i = 0; i < 4; ++i) CHECK(read(tried[0], &byte, 1) == 1);
+    close(gate[1]);
+    close(tried[0]);
     int holders = 0, busy = 0;
     for (const pid_t child : children) {
       int status = 0;

@@ -30,10 +30,9 @@ inline constexpr int checkpoint_version = 1;
 std::string checkpoint_name(std::int64_t step);
 
 /// Writes `directory`/checkpoint_name(step) atomically: reserve → temporary file → every write, flush and close checked →
-/// seal → read back → fsync → rename → fsync of the folder. Returns the path; fills state_sha256.
-/// Throws  NumericalError when a particle is not finite (a good file is never replaced by a bad one); IoError with needed
-/// and
-///         free bytes when the disk is full; nothing half-written stays.
+/// read back → seal → fsync → rename → fsync of the folder. Returns the path; fills state_sha256.
+/// Throws  NumericalError when a particle is not finite (a good file is never replaced by a bad one);
+///         IoError with needed and free bytes when the disk is full; nothing half-written stays.
 std::filesystem::path write_checkpoint(const std::filesystem::path& directory, Checkpoint& checkpoint);
 
 /// Reads and verifies the seal of the whole file, then the digest of the state.
@@ -41,8 +40,8 @@ std::filesystem::path write_checkpoint(const std::filesystem::path& directory, C
 ///         damaged (says which digest differs), wrong type or absurd size of an entry.
 Checkpoint read_checkpoint(const std::filesystem::path& file);
 
-/// The checkpoints in `directory`, newest first by the step in their names; unread.
-/// None when there is no such folder; throws IoError when it cannot be listed.
+/// The checkpoints in `directory`, newest first by the step in their names, unread; none when there is no such folder.
+/// Throws  IoError when it cannot be listed.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& directory);
 
 /// What newest_checkpoint may do to the folder.

@@ -26,8 +26,8 @@ void remove_leftovers(const std::filesystem::path& directory);
 /// Text through replace_file.
 void write_text(const std::filesystem::path& file, const std::string& text);
 
-/// The whole of a regular file (never a FIFO or device), nullopt when it is not there. Throws InputError beyond `limit`
-/// bytes.
+/// The whole of a regular file (never a FIFO or device), nullopt when it is not there.
+/// Throws  InputError beyond `limit` bytes.
 std::optional<std::string> read_text(const std::filesystem::path& file, std::int64_t limit = 1 << 24);
 
 /// An open file that closes itself.

@@ -17,7 +17,7 @@ struct Frame {
   std::map<std::string, double> observables;  ///< the same names in every frame of a segment
 };
 
-/// Collects frames and writes them as `seg-<first step>.h5`: .part → seal → read back → fsync → rename.
+/// Collects frames and writes them as `seg-<first step>.h5`: .part → read back → seal → fsync → rename.
 class TrajectoryWriter {
  public:
   explicit TrajectoryWriter(std::filesystem::path directory) : directory_(std::move(directory)) {}
@@ -32,8 +32,8 @@ class TrajectoryWriter {
   std::vector<Frame> frames_;
 };
 
-/// The segments in `directory`, by first step; unread.
-/// None when there is no such folder; throws IoError when it cannot be listed.
+/// The segments in `directory`, by first step, unread; none when there is no such folder.
+/// Throws  IoError when it cannot be listed.
 std::vector<std::filesystem::path> list_segments(const std::filesystem::path& directory);
 
 /// Verifies the seal. Throws InputError.
