@@ -42,11 +42,8 @@ std::vector<std::string> verify_run(const fs::path& run) {
   for (const fs::path& file : io::list_checkpoints(run / "checkpoints"))
     check(file, [](const fs::path& f) { io::read_checkpoint(f); });
   std::error_code ignored;
-  std::vector<fs::path> segments;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run / "trajectory", ignored))
-    if (entry.path().extension() == ".h5") segments.push_back(entry.path());
-  std::sort(segments.begin(), segments.end());
-  for (const fs::path& file : segments) check(file, [](const fs::path& f) { io::read_segment(f); });
+  for (const fs::path& file : io::list_segments(run / "trajectory"))
+    check(file, [](const fs::path& f) { io::read_segment(f); });
   if (fs::exists(run / "samples.h5", ignored))
     check(run / "samples.h5", [](const fs::path& f) { io::read_samples({f, "/samples"}); });
   return problems;

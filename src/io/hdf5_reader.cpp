@@ -28,7 +28,7 @@ std::string instead(const Descriptor& file) {
     case FileKind::npy:
       return "it is a NumPy array; gaussflow import converts it";
     case FileKind::zip:
-      return "it is a zip archive; if it is .npz, save its array with numpy.save and import that";
+      return "it is a zip archive; if it is .npz, make samples of it: gaussflow import FILE.npz -o target.h5";
     case FileKind::old_matlab:
       return "it is an older MAT file; save it with -v7.3";
     case FileKind::other:

@@ -33,8 +33,13 @@ SampleFile read_table(const std::filesystem::path& file, const SampleOptions& op
 }
 
 SampleFile import_samples(const DataRef& ref, const SampleOptions& options) {
-  if (!ref.dataset.empty()) return read_samples(ref, options);
   const FileKind kind = file_kind(open_regular(ref.file));
+  if (kind == FileKind::zip) {
+    SampleFile result = read_npz(ref, options);
+    result.digest = sample_digest(result.samples, result.weights);
+    return result;
+  }
+  if (!ref.dataset.empty()) return read_samples(ref, options);
   return kind == FileKind::npy || kind == FileKind::text ? read_table(ref.file, options) : read_samples(ref, options);
 }
 

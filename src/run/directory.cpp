@@ -85,7 +85,9 @@ Directory Directory::open(const fs::path& directory) {
     throw CheckpointError(fmt::format("there is no run folder {}", directory.string()));
   if (content_of(directory) != Content::run)
     throw CheckpointError(fmt::format("{} holds no gaussflow run: no status.json and no checkpoints/", directory.string()));
-  return Directory(directory, io::DirectoryLock(directory));
+  Directory result(directory, io::DirectoryLock(directory));
+  io::remove_leftovers(directory);  // samples.h5.*.part and the like, of a process that was killed
+  return result;
 }
 
 void Directory::log_event(const std::string& event, config::Json details) const {

@@ -365,7 +365,8 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
                     folder, found.checkpoint.target.kind, found.checkpoint.target.digest, now.kind, now.digest, folder));
   State state = last;
   state.x = state.x.to(parts.device);
-  io::truncate_trajectory(directory.trajectory(), state.step);
+  for (const std::string& note : io::truncate_trajectory(directory.trajectory(), state.step))
+    fmt::print(stderr, "  note: {}\n", note);
   const std::int64_t last_row = MetricsFile(directory.metrics()).cut(state.step);
   Run run(config, request, std::move(directory), parts, std::move(state));
   run.begin_again(last_row);

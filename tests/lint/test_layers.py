@@ -23,6 +23,7 @@ ALLOWED = {
 CONFINED = {
     r"yaml-cpp/": ("src/config/",),
     r"<hdf5\.h>|H5\w+public\.h": ("src/io/",),
+    r"<zip\.h>": ("src/io/",),
     r"CLI/": ("src/app/",),
     r"scaled_dot_product": ("src/kernel/", "include/gaussflow/kernel/", "bench/"),
     r"hwy/": ("src/kernel/direct/",),

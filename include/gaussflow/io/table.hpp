@@ -16,7 +16,7 @@ namespace gaussflow::io {
 /// Throws   InputError with line and column: ragged rows, fields that are no finite number, unnamed columns (a row index).
 SampleFile read_table(const std::filesystem::path& file, const SampleOptions& options = {});
 
-/// Whatever can become samples: read_table when the file looks like one of its formats and no dataset is named, else
+/// Whatever can become samples: an array of a .npz archive (FILE.npz:/NAME, `samples`, or the only one), read_table when the file looks like one of its formats and no dataset is named, else
 /// read_samples.
 SampleFile import_samples(const DataRef& ref, const SampleOptions& options = {});
 
