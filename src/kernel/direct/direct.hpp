@@ -29,6 +29,13 @@ enum class Kind {
   stein,  ///< C = D: Σ_n Φ a_n (v_n − τ (k_n − q))
 };
 
+/// Φ carries the relative error of its exponent times that exponent: a sum all of whose keys are far away errs more.
+enum class Exponents {
+  checked,  ///< rows whose sums are that faint are evaluated again, in fp64 or compensated
+  plain,
+  compensated,  ///< squared distances in twice the precision; Compute is double, the sum of the Gaussian alone
+};
+
 template <class In>
 struct Problem {
   Kind kind = Kind::sum;
@@ -37,6 +44,7 @@ struct Problem {
   double tau;
   Profile profile = Profile::gaussian;  ///< field and stein: the Gaussian alone
   Array<In> a = {};                     ///< stein: [N, 1]
+  Exponents exponents = Exponents::checked;
 };
 
 /// Where results go, contiguous: [B, M, C], and for a field its gradient [B, M, D].

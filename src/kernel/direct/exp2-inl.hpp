@@ -76,11 +76,16 @@ requires(sizeof(hn::TFromD<D>) == 8) struct Exp2Neg<D> {
   explicit Exp2Neg(D d) : low(hn::Load(d, exp2_table_f64)), high(hn::Load(d, exp2_table_f64 + 8)) {}
 
   HWY_INLINE V operator()(V t) const {
+    return operator()(t, [](V h) { return h; });
+  }
+  /// The fraction passes through `correct`, which may add what t lacks.
+  template <class F>
+  HWY_INLINE V operator()(V t, const F& correct) const {
     const D d;
     const V magic = hn::Set(d, 422212465065984.0);  // 1.5 · 2^48: last bit 1/16
     const V y = hn::Sub(magic, t);
     const V n = hn::Sub(y, magic);
-    const V h = hn::Add(t, n);
+    const V h = correct(hn::Add(t, n));
     const V root = V{_mm512_permutex2var_pd(low.raw, _mm512_castpd_si512(y.raw), high.raw)};
     V p = hn::MulAdd(h, hn::Set(d, 0.00015403348281360884665), hn::Set(d, -0.0013333818526483619751));
     p = hn::MulAdd(p, h, hn::Set(d, 0.0096181291121920692372));
@@ -102,11 +107,15 @@ struct Exp2Neg {
   explicit Exp2Neg(D) {}
 
   HWY_INLINE V operator()(V t) const {
+    return operator()(t, [](V h) { return h; });
+  }
+  template <class F>
+  HWY_INLINE V operator()(V t, const F& correct) const {
     const D d;
     constexpr bool f32 = sizeof(T) == 4;
     const V magic = hn::Set(d, f32 ? T(12582912.0) : T(6755399441055744.0));  // 1.5 · 2^23, 1.5 · 2^52
     const V y = hn::Sub(magic, t);
-    const V h = hn::Add(t, hn::Sub(y, magic));
+    const V h = correct(hn::Add(t, hn::Sub(y, magic)));
     V p;
     if constexpr (f32) {
       p = hn::MulAdd(h, hn::Set(d, T(-0.001326472714007201332)), hn::Set(d, T(0.0096715126399564551514)));

@@ -21,6 +21,9 @@ void small_sum(const Block<double>& block, Kind kind);
 void tiled_sum(const Block<float>& block, Profile profile);
 void tiled_sum(const Block<double>& block, Profile profile);
 
+/// Gaussian sums of any D and C with exponents in twice the precision.
+void compensated_sum(const Block<double>& block);
+
 /// Both halves of a symmetric sum, C ≤ small_channels.
 void small_symmetric(const SymmetricBlock<float>& block);
 void small_symmetric(const SymmetricBlock<double>& block);

@@ -85,6 +85,7 @@ struct Block {
   const T* queries;  ///< [group][dim][4]
   int groups;
   T scale;         ///< turns squared distances of packed points into the profile's argument
+  T scale_low;     ///< what scale lacks (compensated kernel)
   bool scaled;     ///< they are that argument already (small kernels)
   T* tile;         ///< scratch of tile_size<T> entries (tiled kernels)
   double* totals;  ///< [group][output][4], added to

@@ -17,8 +17,9 @@ struct Frame {
   /// type, the centre 0: nothing is rounded at all.
   std::vector<double> centre;
   double scale;
-  double argument_scale;     ///< turns squared distances of packed points into the profile's argument
-  std::vector<double> mean;  ///< of the keys, where values are formed with it
+  double argument_scale;      ///< turns squared distances of packed points into the profile's argument
+  double argument_scale_low;  ///< what it lacks
+  std::vector<double> mean;   ///< of the keys, where values are formed with it
 };
 
 /// One batch of packed keys and values with their memory.

@@ -8,10 +8,10 @@
 
 namespace gaussflow::direct {
 
-/// How many threads `tasks` are worth; `work` in vector operations, about two a nanosecond. Waking a thread costs
-/// 5–50 µs, so each must have more than that to do.
+/// How many threads `tasks` are worth; `work` in vector operations, five or more a nanosecond. Waking a thread costs 5–20 µs
+/// on an idle machine and much more on a busy one, so each must have about 80 µs to do.
 inline int threads_for(std::int64_t tasks, double work) {
-  constexpr double least = 1e5;
+  constexpr double least = 4e5;
   if (work < 2 * least || omp_in_parallel()) return 1;
   const double most = std::min<double>(omp_get_max_threads(), work / least);
   return static_cast<int>(std::clamp<std::int64_t>(tasks, 1, static_cast<std::int64_t>(most)));

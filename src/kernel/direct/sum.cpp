@@ -38,8 +38,8 @@ struct Rows {
   int groups;
 };
 
-/// Φ carries the relative error of its exponent, 0.25 eps times that exponent: 17 eps at 2⁻⁶⁸. A row all of whose keys are
-/// farther than that has a sum below this (if N < 2²⁰), in units of the largest value; fp32 gives it to fp64.
+/// The error of Φ is 0.25 to 0.5 eps times its exponent, 17 to 34 eps at 2⁻⁶⁸. A row all of whose keys are farther than that
+/// has a sum below this (if N < 2²⁰), in units of the largest value.
 constexpr double faint = 0x1p-48;
 
 /// Whether a row's sums are all faint, and not all zero.
@@ -48,6 +48,30 @@ bool is_faint(const KeyStore<T>& store, const double* totals) {
   double largest = 0;
   for (int c = 0; c < store.outputs; ++c) largest = std::max(largest, std::abs(totals[c * group_size]));
   return largest > 0 && largest < faint;
+}
+
+/// Whether faint rows are to be found: where a second evaluation would be better than the first.
+template <class T, class In>
+bool looks_for_faint_rows(const Problem<In>& p) {
+  if (p.exponents != Exponents::checked || p.profile == Profile::imq || p.profile == Profile::riesz) return false;
+  return sizeof(T) == 4 || (p.kind == Kind::sum && p.profile == Profile::gaussian);
+}
+
+/// block.totals += the sums over panels [first, last).
+template <class T, class In>
+void sum_panels(const Problem<In>& p, const KeyStore<T>& store, std::int64_t first, std::int64_t last, Block<T> block) {
+  const FlushSubnormals flush;
+  for (; first < last; first += block_panels) {
+    block.first_panel = first;
+    block.panels = static_cast<int>(std::min<std::int64_t>(block_panels, last - first));
+    if constexpr (sizeof(T) == 8) {
+      if (p.exponents == Exponents::compensated) {
+        compensated_sum(block);
+        continue;
+      }
+    }
+    store.frame.small ? small_sum(block, p.kind) : tiled_sum(block, p.profile);
+  }
 }
 
 /// From the sums of a row to what was asked for.
@@ -81,9 +105,9 @@ void write_row(const Problem<In>& p, const Output<In>& out, const KeyStore<T>& s
   }
 }
 
-/// Rows [batch · M + m] once more in fp64.
+/// Rows [batch · M + m] once more, in fp64.
 template <class In>
-void repeat_in_fp64(const Problem<In>& p, const Output<In>& out, const std::vector<std::int64_t>& rows) {
+void repeat(const Problem<In>& p, Exponents exponents, const std::vector<std::int64_t>& rows, const Output<In>& out) {
   const std::int64_t columns = p.kind == Kind::stein ? p.D : p.C;
   for (std::size_t first = 0, last; first < rows.size(); first = last) {
     const std::int64_t batch = rows[first] / p.M;
@@ -98,6 +122,7 @@ void repeat_in_fp64(const Problem<In>& p, const Output<In>& out, const std::vect
     Problem<In> part = p;
     part.B = 1;
     part.M = count;
+    part.exponents = exponents;
     part.q = {queries.data(), 0, p.D, 1};
     for (Array<In>* array : {&part.k, &part.v, &part.a}) {
       if (array->data != nullptr) array->data = array->at(batch, 0);
@@ -112,22 +137,6 @@ void repeat_in_fp64(const Problem<In>& p, const Output<In>& out, const std::vect
 }
 
 }  // namespace
-
-template <class T>
-void sum_panels(const KeyStore<T>& store, Profile profile, Kind kind, std::int64_t first, std::int64_t last,
-                const Scratch<T>& own, int groups, double* totals) {
-  const FlushSubnormals flush;
-  for (std::int64_t panel = first; panel < last; panel += block_panels) {
-    Block<T> block{store.keys,         panel,          static_cast<int>(std::min<std::int64_t>(block_panels, last - panel)),
-                   own.queries.get(),  groups,         static_cast<T>(store.frame.argument_scale),
-                   store.frame.scaled, own.tile.get(), totals};
-    if (store.frame.small) {
-      small_sum(block, kind);
-    } else {
-      tiled_sum(block, profile);
-    }
-  }
-}
 
 template <class T, class In>
 void kernel_sum(const Problem<In>& p, const Output<In>& out) {
@@ -151,15 +160,16 @@ void kernel_sum(const Problem<In>& p, const Output<In>& out) {
     const KeyStore<T>& store = stores[rows.batch];
     std::fill_n(totals, rows.groups * group_size * store.outputs, 0.0);
     const std::int64_t first = chunk * chunks.length;
-    sum_panels(store, p.profile, p.kind, first, std::min(chunks.panels, first + chunks.length), own, rows.groups, totals);
+    sum_panels(p, store, first, std::min(chunks.panels, first + chunks.length),
+               block_of(store, own.queries.get(), rows.groups, own.tile.get(), totals));
   };
-  std::vector<std::uint8_t> faint_rows(sizeof(T) == 4 ? p.B * p.M : 0);
+  std::vector<std::uint8_t> faint_rows(looks_for_faint_rows<T>(p) ? p.B * p.M : 0);
   const auto write = [&](const Rows& rows, const double* totals) {
     const KeyStore<T>& store = stores[rows.batch];
     for (std::int64_t m = 0; m < rows.count; ++m) {
       const double* row = totals + m / group_size * store.outputs * group_size + m % group_size;
       write_row(p, out, store, rows.batch, rows.first + m, row);
-      if constexpr (sizeof(T) == 4) faint_rows[rows.batch * p.M + rows.first + m] = is_faint(store, row);
+      if (!faint_rows.empty()) faint_rows[rows.batch * p.M + rows.first + m] = is_faint(store, row);
     }
   };
 
@@ -198,17 +208,13 @@ void kernel_sum(const Problem<In>& p, const Output<In>& out) {
     }
   }
 
-  std::vector<std::int64_t> repeat;
+  std::vector<std::int64_t> again;
   for (std::size_t row = 0; row < faint_rows.size(); ++row) {
-    if (faint_rows[row]) repeat.push_back(static_cast<std::int64_t>(row));
+    if (faint_rows[row]) again.push_back(static_cast<std::int64_t>(row));
   }
-  if (!repeat.empty()) repeat_in_fp64(p, out, repeat);
+  if (!again.empty()) repeat(p, sizeof(T) == 4 ? Exponents::plain : Exponents::compensated, again, out);
 }
 
-template void sum_panels(const KeyStore<float>&, Profile, Kind, std::int64_t, std::int64_t, const Scratch<float>&, int,
-                         double*);
-template void sum_panels(const KeyStore<double>&, Profile, Kind, std::int64_t, std::int64_t, const Scratch<double>&, int,
-                         double*);
 template void kernel_sum<float>(const Problem<float>&, const Output<float>&);
 template void kernel_sum<float>(const Problem<double>&, const Output<double>&);
 template void kernel_sum<double>(const Problem<float>&, const Output<float>&);

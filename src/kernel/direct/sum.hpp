@@ -34,9 +34,19 @@ struct Scratch {
   Buffer<double> totals, partial;
 };
 
-/// totals [group][output][4] += the sums of the queries in `own` over panels [first, last).
+/// A block without keys; its totals are to be set.
 template <class T>
-void sum_panels(const KeyStore<T>& store, Profile profile, Kind kind, std::int64_t first, std::int64_t last,
-                const Scratch<T>& own, int groups, double* totals);
+Block<T> block_of(const KeyStore<T>& store, const T* queries, std::int64_t groups, T* tile, double* totals) {
+  return {store.keys,
+          0,
+          0,
+          queries,
+          static_cast<int>(groups),
+          static_cast<T>(store.frame.argument_scale),
+          static_cast<T>(store.frame.argument_scale_low),
+          store.frame.scaled,
+          tile,
+          totals};
+}
 
 }  // namespace gaussflow::direct

@@ -44,15 +44,8 @@ struct Cloud {
 template <class T>
 Block<T> block_of(const Cloud<T>& cloud, std::int64_t row_block, T* tile, double* totals) {
   const std::int64_t first = cloud.group(row_block);
-  return {cloud.store.keys,
-          0,
-          0,
-          cloud.queries.get() + first * group_size * cloud.store.keys.dim,
-          static_cast<int>(cloud.group(row_block + 1) - first),
-          static_cast<T>(cloud.store.frame.argument_scale),
-          cloud.store.frame.scaled,
-          tile,
-          totals};
+  return block_of(cloud.store, cloud.queries.get() + first * group_size * cloud.store.keys.dim,
+                  cloud.group(row_block + 1) - first, tile, totals);
 }
 
 /// Every pair of parts {i, j} once, in rounds that touch each part once: in round r part i meets part (r − i) mod parts.
