@@ -3,6 +3,7 @@
 #include "gaussflow/kernel/reference.hpp"
 
 #include "kernel/differentiable.hpp"
+#include "kernel/direct_choice.hpp"
 #include "kernel/evaluate.hpp"
 #include "kernel/range.hpp"
 
@@ -16,6 +17,9 @@ Tensor evaluate(const Operands& operands, const GaussSumOptions& options) {
   const Plan plan = plan_for(operands, options);
   Tensor s;
   switch (plan.choice.reduction) {
+    case Reduction::direct:
+      s = direct_call(operands, plan.choice, options.tau);
+      break;
     case Reduction::reweight:
       s = reweight_call(operands, plan.frame, plan.attention).sum();
       break;

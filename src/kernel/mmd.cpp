@@ -1,7 +1,10 @@
 #include "gaussflow/kernel/mmd.hpp"
 
 #include "gaussflow/core/error.hpp"
+#include "gaussflow/kernel/direct.hpp"
 #include "gaussflow/kernel/gauss_sum.hpp"
+
+#include "kernel/direct_choice.hpp"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -62,8 +65,14 @@ SignedMeasure signed_measure(const Tensor& x, const Tensor& y, const Tensor& a, 
 
 double mmd_squared(const Tensor& x, const Tensor& y, const Tensor& a, const Tensor& b, const GaussSumOptions& options) {
   const SignedMeasure sigma = signed_measure(x, y, a, b);
-  const Tensor s = gauss_sum(sigma.points, sigma.points, sigma.weights.unsqueeze(1), options);
-  const double value = at::dot(sigma.weights.to(at::kDouble), s.squeeze(1).to(at::kDouble)).item<double>();
+  const Operands operands = checked_operands(sigma.points, sigma.points, sigma.weights.unsqueeze(1), options.tau);
+  double value = 0;
+  if (const std::optional<Choice> choice = fused_choice(operands, options)) {
+    const Operands fused = fused_operands(operands, *choice);
+    value = direct_energy(fused.k, fused.v.squeeze(2), options.tau, Profile::gaussian, choice->compute_dtype).item<double>();
+  } else {
+    value = form(sigma.points, sigma.weights.to(at::kDouble), sigma.points, sigma.weights, options);
+  }
   return std::max(0.0, value);  // a squared norm: what is below zero is rounding
 }
 

@@ -4,6 +4,8 @@
 #include "gaussflow/kernel/attention.hpp"
 #include "gaussflow/kernel/reference.hpp"
 
+#include "kernel/direct_choice.hpp"
+
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -153,25 +155,71 @@ std::string out_of_range(Reduction reduction, const Operands& operands, const Fr
                      operands.D(), where, error, allowed);
 }
 
-Plan plan_for(const Operands& operands, const GaussSumOptions& options) {
-  const at::ScalarType dtype = compute_dtype(operands, options);
+namespace {
+
+/// A named attention reduction, or why not.
+std::string try_attention(Plan& plan, Reduction reduction, const Operands& operands, const GaussSumOptions& options) {
+  plan.attention = attention_plan(reduction, operands, options, false);
+  const std::string refused = out_of_range(reduction, operands, plan.frame, plan.attention, options);
+  if (refused.empty())
+    plan.choice = {reduction, plan.attention.backend, plan.attention.dtype,
+                   fmt::format("tau max|x-c|^2 = {:.4g} is inside its range", plan.frame.rho)};
+  return refused;
+}
+
+/// Attention on the GPU: logit, which has the widest range; a half type that does not hold the range is raised to fp32.
+std::optional<Plan> gpu_choice(const Operands& operands, const GaussSumOptions& options, std::string& why) {
   Plan plan;
-  if (options.reduction == Reduction::direct)
-    throw UnsupportedError("reduction direct is not built in: use reduction reference or auto");
-  if (is_attention(options.reduction)) {
+  plan.frame = frame_of(operands, options);
+  GaussSumOptions here = options;
+  for (const at::ScalarType dtype : {compute_dtype(operands, options), at::kFloat}) {
+    here.compute_dtype = dtype;
+    try {
+      const std::string refused = try_attention(plan, Reduction::logit, operands, here);
+      if (refused.empty()) {
+        if (!why.empty()) plan.choice.reason = why;
+        return plan;
+      }
+      why += (why.empty() ? "" : "; ") + refused;
+    } catch (const UnsupportedError& error) {  // no backend for this width or type
+      why += (why.empty() ? "" : "; ") + std::string(error.what());
+    }
+    if (!is_half(dtype)) break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Plan plan_for(const Operands& operands, const GaussSumOptions& options) {
+  using enum Reduction;
+  Reduction reduction = options.reduction;
+  const bool backend_asked = options.backend != AttentionBackend::automatic;
+  if (reduction == reference && backend_asked)
+    throw UnsupportedError(
+        fmt::format("reduction reference is no attention: backend {} cannot evaluate it", name_of(options.backend)));
+  if (reduction == automatic && backend_asked) reduction = logit;  // whoever names a backend wants attention
+  if (reduction == direct || reduction == automatic) {
+    if (const std::optional<Choice> choice = direct_choice(operands, options)) return {*choice, {}, {}};
+  }
+  if (is_attention(reduction)) {
+    Plan plan;
     plan.frame = frame_of(operands, options);
-    plan.attention = attention_plan(options.reduction, operands, options, false);
-    const std::string refused = out_of_range(options.reduction, operands, plan.frame, plan.attention, options);
-    if (!refused.empty()) throw UnsupportedError(refused + ": use reduction auto");
-    plan.choice = {options.reduction, plan.attention.backend, dtype,
-                   fmt::format("{} in {} as asked: tau max|x-c|^2 = {:.4g}", name_of(options.reduction), dtype_name(dtype),
-                               plan.frame.rho)};
+    const std::string refused = try_attention(plan, reduction, operands, options);
+    if (!refused.empty())
+      throw UnsupportedError(
+          refused + (is_half(plan.attention.dtype) ? ": use compute dtype fp32, or reduction auto"
+                     : result_dtype(operands) == at::kFloat && operands.q.is_cpu() && plan.attention.dtype == at::kFloat
+                         ? ": use compute dtype fp64, or reduction auto"
+                         : ": use reduction auto"));
     return plan;
   }
-  const bool asked = options.reduction == Reduction::reference;
-  plan.choice = {Reduction::reference, AttentionBackend::automatic, at::kDouble,
-                 asked ? "reference as asked" : "reference: no faster reduction is built in"};
-  return plan;
+  std::string why;
+  if (reduction == automatic && !operands.q.is_cpu())
+    if (const std::optional<Plan> plan = gpu_choice(operands, options, why)) return *plan;
+  if (reduction == reference) why = "as asked";
+  if (why.empty()) why = "no faster reduction takes this device, type and range";
+  return {{reference, AttentionBackend::automatic, at::kDouble, why}, {}, {}};
 }
 
 }  // namespace gaussflow

@@ -14,6 +14,8 @@
 
 namespace gaussflow {
 
+Tensor Reweighted::sum() const { return alpha * kappa / beta; }
+
 double default_kappa(std::int64_t N) {
   return std::exp2(std::min(14.0, std::round(0.5 * std::log2(static_cast<double>(N) + 1))));
 }

@@ -11,7 +11,7 @@ struct Reweighted {
   Tensor beta;   ///< [B?, M, 1]
   double kappa;
 
-  Tensor sum() const { return alpha * kappa / beta; }  ///< s = κ α/β                                          [Eq. (5)]
+  Tensor sum() const;  ///< s = κ α/β                                                                      [Eq. (5)]
 };
 
 /// Algorithm 2 in its safe form: κ a power of two unless given, points centred and scaled by √τ before they are rounded,
@@ -19,8 +19,8 @@ struct Reweighted {
 ///
 /// Shapes   q [B?, M, D], k [B?, N, D], v [B?, N, C]; M, N ≥ 1. Gradients flow to q, k and v, once.
 /// Error    ≤ eps(compute_dtype) · (8 + τR²/2) · ‖Σ Φ|v|‖ per column, R = largest centred ‖q‖, ‖k‖; half types ≤ 10 eps.
-/// Cost     one attention call per 255 channels, width ⌈max(D+2, C+1)⌉₈ (half types D+4, or 3D+4 where coordinates are
-/// split). Throws   like gauss_sum; UnsupportedError outside the range where the error bound holds, with the number.
+/// Cost     one attention call per 255 channels, width ⌈max(D+2, C+1)⌉₈ (half types D+4, or 3D+4 where coordinates are split).
+/// Throws   like gauss_sum; UnsupportedError outside the range where the error bound holds, with the number.
 Reweighted reweight(const Tensor& q, const Tensor& k, const Tensor& v, const GaussSumOptions& options);
 
 /// κ = 2^round(log2 √(N+1)) ≤ 2¹⁴: √(N+1) itself is not representable and would bias every row.
