@@ -79,6 +79,12 @@ std::string cell(const std::string& text) {
 
 std::string code(const std::string& text) { return text.empty() ? "" : fmt::format("`{}`", cell(text)); }
 
+/// "…" is refused when it is read: only the person can know the value.
+std::string example_of(const KeyInfo& key) {
+  if (!key.options.example.empty()) return key.options.example;
+  return key.choices.empty() ? "…" : key.choices.front();
+}
+
 void example(const std::vector<KeyInfo>& keys, const std::string& indent, std::string& out) {
   for (const KeyInfo& key : keys) {
     if (key.kind == KeyInfo::Kind::section) {
@@ -90,8 +96,7 @@ void example(const std::vector<KeyInfo>& keys, const std::string& indent, std::s
     for (const std::string& line :
          wrapped(fmt::format("{}: {}{}", meaning(key), key.type, key.options.required ? ", required" : ""), 100))
       out += fmt::format("{}# {}\n", indent, line);
-    const std::string value = key.options.required && !key.options.example.empty() ? key.options.example : key.default_text;
-    out += fmt::format("{}{}: {}\n", indent, key.name, value.empty() ? "…" : value);
+    out += fmt::format("{}{}: {}\n", indent, key.name, key.options.required ? example_of(key) : key.default_text);
   }
 }
 

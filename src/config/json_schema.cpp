@@ -21,7 +21,7 @@ Json object_schema(const std::vector<KeyInfo>& keys, Required required) {
   for (const KeyInfo& key : keys) {
     Json property = value_schema(key);
     if (!key.options.doc.empty()) property["description"] = description(key);
-    if (key.kind == KeyInfo::Kind::value && !key.options.required) property["default"] = key.default_value;
+    if (!key.default_value.is_null()) property["default"] = key.default_value;
     schema["properties"][key.name] = std::move(property);
     if (key.options.required) names.push_back(key.name);
   }

@@ -107,22 +107,30 @@ std::string flow(const Json& json) {
   }
 }
 
+bool on_one_line(const Json& json) { return !collection(json) || (json.is_array() && flat(json)); }
+
 void block(const Json& json, const std::string& indent, std::string& out) {
-  const auto add = [&](const std::string& head, const Json& value) {
-    out += indent + head;
-    if (!collection(value) || (value.is_array() && flat(value))) {
-      out += ' ';
+  const std::string deeper = indent + "  ";
+  for (const auto& [key, value] : json.items()) {
+    out += indent;
+    if (json.is_object()) {
+      out += text(key);
+      out += ':';
+      out += on_one_line(value) ? ' ' : '\n';
+    } else {
+      out += "- ";
+    }
+    if (on_one_line(value)) {
       out += flow(value);
       out += '\n';
-    } else {
-      out += "\n";
-      block(value, indent + "  ", out);
+    } else if (json.is_object()) {
+      block(value, deeper, out);
+    } else {  // the first line of an item stands behind its dash
+      std::string item;
+      block(value, deeper, item);
+      out += item.substr(deeper.size());
     }
-  };
-  if (json.is_object())
-    for (const auto& [key, value] : json.items()) add(text(key) + ":", value);
-  else
-    for (const Json& item : json) add("-", item);
+  }
 }
 
 }  // namespace

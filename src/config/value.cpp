@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace gaussflow::config {
 
 namespace {
@@ -174,11 +176,17 @@ bool Codec<Json>::read(const Node& node, const Range& range, Diagnostics& diagno
     case Node::Kind::map:
       break;
   }
+  // A free map has no main key: of a bare value and of keys that were set into it, the later --set stays.
+  const Node::Entry* bare = node.entry("");
+  const auto later = [&](const Node::Entry& entry) { return entry.rank > bare->rank; };
+  if (bare && std::none_of(node.entries.begin(), node.entries.end(), later))
+    return read(bare->value, range, diagnostics, value);
   Json map = Json::object();
   using Pairs = std::vector<std::pair<const std::string, Json>>;
   Pairs& pairs = *map.get_ptr<Json::object_t*>();  // keys are distinct already; the map's own insertion is quadratic
   bool ok = true;
   for (const Node::Entry& entry : node.entries) {
+    if (bare && !later(entry)) continue;
     const auto scope = diagnostics.within(entry.key);
     Json item;
     ok = read(entry.value, range, diagnostics, item) && ok;

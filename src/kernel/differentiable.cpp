@@ -57,13 +57,14 @@ std::optional<Gradients> operator_gradients(const Operands& operands, const Tens
   const at::ScalarType dtype = compute_dtype(operands, options);
   logit.compute_dtype = is_half(dtype) ? at::kFloat : dtype;  // in half types it accumulates in half
   const Frame frame = frame_of(operands, logit);
-  const AttentionPlan plan = attention_plan(Reduction::logit, operands, frame, logit);
-  if (!out_of_range(Reduction::logit, operands, frame, plan).empty()) return std::nullopt;
-  const std::int64_t D = operands.D(), C = operands.C(), width = padded_width(std::max(D, C), operands.q.device());
-  const LogitOperands points = logit_operands(operands, frame, plan, width);
+  AttentionPlan plan = attention_plan(Reduction::logit, operands, logit, false);
+  if (!out_of_range(Reduction::logit, operands, frame, plan, logit).empty()) return std::nullopt;
+  const std::int64_t D = operands.D(), C = operands.C(), width = call_width(Reduction::logit, operands, plan);
+  const Points points = points_for(operands, frame, plan, Norms::bias, width);
   const auto padded = [&](const Tensor& t) { return at::constant_pad_nd(t.to(plan.dtype), {0, width - C}); };
-  const AttentionGradients g = attention_backward(padded(w), points.q, points.k, padded(operands.v),
-                                                  points.q_half_norm.to(plan.dtype), points.key_bias);
+  const AttentionGradients g =
+      attention_backward(padded(w), points.q, points.k, padded(operands.v), points.q_half_norm.squeeze(-1).to(plan.dtype),
+                         -points.k_half_norm.squeeze(-1));
   Gradients result;
   result.v = g.v.narrow(2, 0, C);
   const Tensor q = points.q.narrow(2, 0, D), k = points.k.narrow(2, 0, D);

@@ -46,8 +46,10 @@ Frame frame_of(const Operands& operands, const GaussSumOptions& options) {
   return frame;
 }
 
+Tensor Frame::apply(const Tensor& x) const { return (x.to(at::kDouble) - center) * root_tau; }
+
 Coordinates coordinates(const Tensor& x, const Frame& frame, at::ScalarType dtype, bool split) {
-  const Tensor exact = (x.to(at::kDouble) - frame.center) * frame.root_tau;
+  const Tensor exact = frame.apply(x);
   Coordinates result;
   result.rounded = exact.to(dtype);
   Tensor represented = result.rounded.to(at::kDouble);
@@ -57,16 +59,6 @@ Coordinates coordinates(const Tensor& x, const Frame& frame, at::ScalarType dtyp
   }
   result.half_norm = (represented * represented).sum(-1, true) * 0.5;
   return result;
-}
-
-std::vector<Tensor> columns_of(const Tensor& x, at::ScalarType dtype, int terms) {
-  std::vector<Tensor> columns;
-  Tensor rest = x;
-  for (int i = 0; i < terms; ++i) {
-    columns.push_back(rest.to(dtype));
-    rest = (rest - columns.back().to(x.scalar_type())).detach();
-  }
-  return columns;
 }
 
 Tensor channel_exponents(const Tensor& v) {

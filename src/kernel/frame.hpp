@@ -13,24 +13,23 @@ struct Frame {
   Tensor center;        ///< c [B, 1, D] fp64: the mean of q and k of each problem of the batch; zeros when not centred
   double root_tau = 1;  ///< √τ
   double rho = 0;       ///< max ‖x'‖², the range that the guards judge
+
+  /// x' of a set of points, fp64.
+  Tensor apply(const Tensor& x) const;
 };
 Frame frame_of(const Operands& operands, const GaussSumOptions& options);
 
 /// Calls f(begin, length) on pieces of [0, count) that bound temporaries; the whole at once when `whole`.
 void for_chunks(std::int64_t count, bool whole, const std::function<void(std::int64_t, std::int64_t)>& f);
 
-/// Coordinates in the dtype of the reduction. Centring and √τ happen in fp64, before the one rounding.
+/// Coordinates in the dtype of the reduction, rounded from the fp64 x'; split into two numbers, x' = rounded + rest.
 struct Coordinates {
-  Tensor rounded;  ///< x' in `dtype`
-  Tensor rest;     ///< what the rounding lost, in `dtype`; undefined unless split. Carries no gradient
-  Tensor half_norm;  ///< ½ ‖x'‖² of the coordinates as represented, fp64 [B, T, 1]: taken from the unrounded ones, or in the
-                     ///< dtype, it would not cancel against the products
+  Tensor rounded;
+  Tensor rest;       ///< undefined unless split. Carries no gradient
+  Tensor half_norm;  ///< ½ ‖x'‖² of the coordinates as represented, fp64 [B, T, 1]: taken from the exact ones it would not
+                     ///< cancel against the products
 };
 Coordinates coordinates(const Tensor& x, const Frame& frame, at::ScalarType dtype, bool split);
-
-/// A number as the sum of `terms` columns of `dtype`, leading one first. Only that one carries gradient, else it counts
-/// twice.
-std::vector<Tensor> columns_of(const Tensor& x, at::ScalarType dtype, int terms);
 
 /// Powers of two, [B, 1, C], with max|v / 2^e| in [0.5, 1] in each channel: half types overflow at 65504, and sums of
 /// anything before that.

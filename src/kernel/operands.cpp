@@ -77,7 +77,7 @@ at::ScalarType result_dtype(const Operands& operands) {
 
 at::ScalarType compute_dtype(const Operands& operands, const GaussSumOptions& options) {
   const at::ScalarType dtype = options.compute_dtype.value_or(operands.v.scalar_type());
-  if (!is_float(dtype)) throw UnsupportedError("compute.dtype must be fp16, bf16, fp32 or fp64, not " + dtype_name(dtype));
+  if (!is_float(dtype)) throw UnsupportedError("compute dtype must be fp16, bf16, fp32 or fp64, not " + dtype_name(dtype));
   return dtype;
 }
 

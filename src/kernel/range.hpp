@@ -15,11 +15,12 @@ struct Plan {
 /// Throws UnsupportedError when a named reduction, backend or dtype cannot hold its error bound here.
 Plan plan_for(const Operands& operands, const GaussSumOptions& options);
 
-/// How a named attention reduction would run, range unseen. Throws UnsupportedError when no backend takes it.
-AttentionPlan attention_plan(Reduction reduction, const Operands& operands, const Frame& frame,
-                             const GaussSumOptions& options);
+/// How an attention reduction would run, range unseen. Throws UnsupportedError when no backend takes it.
+AttentionPlan attention_plan(Reduction reduction, const Operands& operands, const GaussSumOptions& options, bool split);
 
-/// Why an attention reduction cannot hold its error bound on these operands, with the number; empty when it can.
-std::string out_of_range(Reduction reduction, const Operands& operands, const Frame& frame, const AttentionPlan& plan);
+/// Why an attention reduction cannot hold its error bound on these operands, with the numbers; empty when it can. Splits the
+/// coordinates in the plan where a half type needs it.
+std::string out_of_range(Reduction reduction, const Operands& operands, const Frame& frame, AttentionPlan& plan,
+                         const GaussSumOptions& options);
 
 }  // namespace gaussflow

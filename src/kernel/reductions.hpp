@@ -1,5 +1,5 @@
 #pragma once
-/// One evaluation for each reduction, behind the guards of range.hpp: operands are not empty and the range fits.
+/// One evaluation for each attention reduction. Operands are not empty, and range.hpp has found them in range.
 
 #include "gaussflow/kernel/reweight.hpp"
 
@@ -11,14 +11,9 @@ namespace gaussflow {
 struct AttentionPlan {
   at::ScalarType dtype = at::kFloat;
   AttentionBackend backend = AttentionBackend::flash;
-  bool split = false;  ///< coordinates as hi + lo columns
+  bool split = false;  ///< half types: coordinates as hi + lo columns
   double kappa = 1;
 };
-
-/// Columns that hold the norms: two in half types, where one loses u τR²/2.
-inline int norm_columns(at::ScalarType dtype) { return is_half(dtype) ? 2 : 1; }
-/// Columns that hold the coordinates.
-inline std::int64_t coordinate_columns(std::int64_t D, bool split) { return split ? 3 * D : D; }
 
 constexpr std::int64_t channel_limit = 255;  ///< value channels of one call
 
@@ -32,14 +27,30 @@ Reweighted reweight_call(const Operands& operands, const Frame& frame, const Att
 Tensor prescale_call(const Operands& operands, const Frame& frame, const AttentionPlan& plan);
 Tensor logit_call(const Operands& operands, const Frame& frame, const AttentionPlan& plan);
 
-/// The operands of a logit call, for its forward and for the gradients that share them.
-struct LogitOperands {
-  Tensor q, k;         ///< [B, T, width]
-  Tensor q_half_norm;  ///< ½‖q'‖², fp64 [B, M]
-  Tensor key_bias;     ///< -½‖k'‖² [B, N]; undefined where columns hold it
+/// Where ½‖q'‖² and ½‖k'‖² of the logit -½‖q' − k'‖² are.
+enum class Norms {
+  columns,  ///< both in columns, one in fp32 and fp64, hi + lo in half types
+  bias,     ///< the key's as a bias, the query's outside
+  outside,  ///< both outside
 };
-LogitOperands logit_operands(const Operands& operands, const Frame& frame, const AttentionPlan& plan, std::int64_t width);
-/// Whether the key term is an additive bias (exact in fp32, no column) rather than columns.
-bool logit_has_bias(const at::Device& device, at::ScalarType dtype, AttentionBackend backend);
+
+/// Points as attention operands: q̃ = [q, 1, ½‖q‖²], k̃ = [k, -½‖k‖², -1], logits -½‖q' − k'‖² ≤ 0. The paper's column for
+/// ½‖q‖² is met by the auxiliary key alone; here it lowers all the other logits, the same softmax, without the rounding of
+/// large ones.
+struct Points {
+  Tensor q, k;         ///< [B, T, width]
+  Tensor q_half_norm;  ///< [B, M, 1] fp64, of Norms::bias and outside
+  Tensor k_half_norm;  ///< [B, N, 1] fp64, the same
+};
+Points points_for(const Operands& operands, const Frame& frame, const AttentionPlan& plan, Norms norms, std::int64_t width);
+
+/// Columns that points_for fills.
+std::int64_t point_columns(std::int64_t D, const AttentionPlan& plan, Norms norms);
+
+/// Where logit keeps the norms: a bias is exact and needs no column, but half types on a GPU would round it.
+Norms logit_norms(const at::Device& device, const AttentionPlan& plan);
+
+/// The width of the one call and the channels it takes.
+std::int64_t call_width(Reduction reduction, const Operands& operands, const AttentionPlan& plan);
 
 }  // namespace gaussflow

@@ -93,7 +93,7 @@ const Schema<Config>& schema() {
   static const Schema<Config> root =
       Schema<Config>("a run")
           .key("name", &Config::name, {.doc = "file stem", .resume = Resume::free})
-          .key("seed", &Config::seed, {.doc = "of all random numbers", .min = 0, .required = true})
+          .key("seed", &Config::seed, {.doc = "of all random numbers", .min = 0, .required = true, .example = "1"})
           .choice(Form::typed, "flow", &Config::flow, flows, {.doc = "what moves the particles", .required = true})
           .choice(Form::one_of, "target", &Config::target, targets, {.doc = "what they move to", .required = true})
           .section("particles", &Config::particles,

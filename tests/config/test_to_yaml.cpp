@@ -191,8 +191,7 @@ TEST_CASE("the layout a person would choose") {
         "  deep:\n"
         "    x: 1\n"
         "maps:\n"
-        "  -\n"
-        "    p: 1\n"
+        "  - p: 1\n"
         "    q: 2\n"
         "  - 3\n"
         "  - []\n");
