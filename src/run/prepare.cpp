@@ -2,6 +2,8 @@
 
 #include "gaussflow/core/device.hpp"
 #include "gaussflow/core/error.hpp"
+#include "gaussflow/core/text.hpp"
+#include "gaussflow/io/memory.hpp"
 #include "gaussflow/io/sample_file.hpp"
 
 #include <ATen/ATen.h>
@@ -29,11 +31,22 @@ Tensor read_log_weights(const DataRef& ref, std::int64_t n) {
   return (w / w.sum()).log();
 }
 
+/// A cloud that cannot fit is refused before it is drawn: the start in fp64, the state and its successor, a stepper's memory,
+/// and the packed operands of a sum.
+void check_memory(std::int64_t count, std::int64_t dim) {
+  const double needed = 8.0 * 8.0 * static_cast<double>(count) * static_cast<double>(dim + 1);
+  if (const auto available = static_cast<double>(io::available_memory()); needed > available)
+    throw DeviceError(fmt::format(
+        "{} particles in {} dimensions need about {}, but {} of memory are free: fewer particles (particles.count)", count,
+        dim, bytes_text(needed), bytes_text(available)));
+}
+
 }  // namespace
 
 State start_state(const RunConfig& config, const Parts& parts) {
   const auto dtype = config.particles.dtype == ParticleDtype::fp64 ? at::kDouble : at::kFloat;
   const Draw draw{static_cast<std::uint64_t>(config.seed), Stream::start, 0};
+  if (config.particles.count) check_memory(*config.particles.count, parts.target->dim());
   State state;
   state.x =
       config.particles.init.make()->points(config.particles.count, *parts.target, draw).to(parts.device, dtype).contiguous();
