@@ -121,6 +121,17 @@ AttentionPlan attention_plan(Reduction reduction, const Operands& operands, cons
   return plan;
 }
 
+namespace {
+
+/// The contract of a named attention reduction, in eps of its dtype.
+double allowed_error(at::ScalarType dtype, double rho) { return is_half(dtype) ? 10 : 8 + rho / 2; }
+
+/// Sums so small that evaluating them twice costs nothing. On them rounding errors do not average out and a bound that always
+/// holds is coarse, so the error itself decides.
+bool can_be_checked(const Operands& o) { return o.B() * o.M() * o.N() * (o.D() + o.C()) <= std::int64_t{1} << 22; }
+
+}  // namespace
+
 std::string out_of_range(Reduction reduction, const Operands& operands, const Frame& frame, AttentionPlan& plan,
                          const GaussSumOptions& options) {
   const std::string where = fmt::format("{} in {}", name_of(reduction), dtype_name(plan.dtype));
@@ -131,7 +142,7 @@ std::string out_of_range(Reduction reduction, const Operands& operands, const Fr
                                                          : 40;
   if (!(rho <= widest)) return fmt::format("tau max|x-c|^2 = {:.4g} is over {:g}, the limit of {}", rho, widest, where);
 
-  const double allowed = is_half(plan.dtype) ? 10 : 8 + rho / 2;
+  const double allowed = allowed_error(plan.dtype, rho);
   const double unit = std::max(eps(plan.dtype), eps(result_dtype(operands)));
   const auto fits = [&](double error) { return error * eps(plan.dtype) <= allowed * unit; };
   Masses masses = masses_of(operands, rho);
@@ -206,7 +217,10 @@ Plan plan_for(const Operands& operands, const GaussSumOptions& options) {
     Plan plan;
     plan.frame = frame_of(operands, options);
     const std::string refused = try_attention(plan, reduction, operands, options);
-    if (!refused.empty())
+    if (!refused.empty() && can_be_checked(operands)) {
+      plan.choice = {reduction, plan.attention.backend, plan.attention.dtype, "checked against the reference: " + refused};
+      plan.doubt = refused;
+    } else if (!refused.empty())
       throw UnsupportedError(
           refused + (is_half(plan.attention.dtype) ? ": use compute dtype fp32, or reduction auto"
                      : result_dtype(operands) == at::kFloat && operands.q.is_cpu() && plan.attention.dtype == at::kFloat
@@ -220,6 +234,20 @@ Plan plan_for(const Operands& operands, const GaussSumOptions& options) {
   if (reduction == reference) why = "as asked";
   if (why.empty()) why = "no faster reduction takes this device, type and range";
   return {{reference, AttentionBackend::automatic, at::kDouble, why}, {}, {}};
+}
+
+void check_sum(const Plan& plan, const Tensor& s, const Operands& operands, const GaussSumOptions& options) {
+  const auto exact = [&](const Tensor& v) {
+    return reference_sum(operands.q.detach(), operands.k.detach(), v, options.tau, ReferenceAccuracy::fp64).to(at::kDouble);
+  };
+  const Tensor v = operands.v.detach().to(at::kDouble);
+  const Tensor error = (s.detach().to(at::kDouble) - exact(v)).norm(2, {1}), norm = exact(v.abs()).norm(2, {1});
+  const double unit = std::max(eps(plan.attention.dtype), eps(result_dtype(operands)));
+  // What could not be vouched for beforehand must be as good as the automatic choice.
+  const double allowed = std::min(32.0, allowed_error(plan.attention.dtype, plan.frame.rho));
+  if (!(error <= allowed * unit * norm).all().item<bool>())
+    throw UnsupportedError(fmt::format("{}; here it errs by {:.3g} of {:.3g} eps: use reduction auto", plan.doubt,
+                                       (error / norm / unit).max().item<double>(), allowed));
 }
 
 }  // namespace gaussflow
