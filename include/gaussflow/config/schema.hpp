@@ -9,132 +9,187 @@
 /// The default of a key is what a default-constructed T holds; `read` starts from it.
 
 #include "gaussflow/config/node.hpp"
+#include "gaussflow/config/plugin.hpp"
+#include "gaussflow/config/section.hpp"
 #include "gaussflow/config/value.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <functional>
-#include <limits>
+#include <map>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace gaussflow::config {
 
-using Json = nlohmann::ordered_json;
-
-/// May a key change between a run and its resumption?
-enum class Resume {
-  fixed,  ///< no: refused with both values
-  bits,   ///< yes, but the last bits of the result may differ
-  free,   ///< yes
-};
-
-/// What a declaration says beside name and type.
-struct KeyOptions {
-  std::string doc;                                               ///< one sentence, no full stop
-  std::string unit = {};
-  double min = -std::numeric_limits<double>::infinity();         ///< of a number, or of each in a list
-  double max = std::numeric_limits<double>::infinity();
-  bool open_min = false;                                         ///< min itself is excluded
-  bool open_max = false;
-  bool required = false;
-  Resume resume = Resume::fixed;
-};
-
-/// A declared key as `describe`, the JSON Schema and the docs see it.
-struct KeyInfo {
-  std::string name;
-  std::string type;                   ///< "number > 0", "eq8 | autograd", "list of numbers", "section"
-  std::string default_text;           ///< as YAML; empty when there is none
-  KeyOptions options;
-  std::vector<std::string> choices;   ///< of an enum
-  Json json_schema;                   ///< of the value
-  std::vector<KeyInfo> children;      ///< of a section
-};
-
 template <class T>
 class Schema {
  public:
-  explicit Schema(std::string doc) : doc_(std::move(doc)) {}
+  explicit Schema(std::string doc) { section_.doc = std::move(doc); }
 
   /// A value whose type has a Codec (value.hpp).
   template <class V>
   Schema& key(const std::string& name, V T::*member, KeyOptions options);
 
-  /// A nested map with its own schema.
+  /// A nested map with its own schema; its defaults are what T{} holds in `member`.
   template <class U>
   Schema& section(const std::string& name, U T::*member, const Schema<U>& schema, KeyOptions options);
 
-  /// The key that a bare word or number in place of the map stands for.
+  /// One entry of an open set. `plugins` is asked when something is read or described, not before.
+  /// Left out (or auto), `member` stays as T{} holds it, unless the key is required.
+  template <class Product, class... Context>
+  Schema& choice(Form form, const std::string& name, Chosen<Product, Context...> T::*member,
+                 std::type_identity_t<std::function<const Plugins<Product, Context...>&()>> plugins, KeyOptions options);
+
+  /// The key that a bare word, number or list in place of the map stands for.
   Schema& main(const std::string& name) {
-    main_ = name;
+    section_.main = name;
     return *this;
   }
 
-  /// A rule over several keys; reports through Diagnostics, at `node`'s entries where it can.
+  /// A rule over several keys, run when each of them is right by itself. `node` is a map whatever shorthand was written:
+  ///
+  ///     .check([](const Moons& m, const Node& node, Diagnostics& diagnostics) {
+  ///       if (m.inner > m.outer) diagnostics.error(node.at("inner"), diagnostics.path("inner") + " must be below outer");
+  ///     })
   Schema& check(std::function<void(const T&, const Node& node, Diagnostics&)> rule) {
-    rules_.push_back(std::move(rule));
+    section_.rules.push_back([rule = std::move(rule)](const void* object, const Node& node, Diagnostics& diagnostics) {
+      rule(*static_cast<const T*>(object), node, diagnostics);
+    });
     return *this;
   }
 
   /// Reads a map (or null, or the shorthand). Unknown keys, wrong types and ranges go to `diagnostics`.
-  T read(const Node& node, Diagnostics& diagnostics) const;
+  T read(const Node& node, Diagnostics& diagnostics) const {
+    T value{};
+    section_.read(&value, node, diagnostics);
+    return value;
+  }
 
   /// Every key with its value, defaults included, in the order declared; reading it back gives an equal T.
-  Json write(const T& value) const;
+  Json write(const T& value) const { return section_.write(&value); }
 
-  const std::string& doc() const { return doc_; }
-  const std::string& main() const { return main_; }
-  std::vector<KeyInfo> keys() const;
+  const std::string& doc() const { return section_.doc; }
+  const std::string& main() const { return section_.main; }
+  std::vector<KeyInfo> keys() const {
+    const T defaults{};
+    return section_.infos(&defaults);
+  }
+  const Section& untyped() const { return section_; }
 
  private:
-  struct Key {
-    std::string name;
-    std::function<KeyInfo(const T& defaults)> info;
-    std::function<void(T&, const Node&, Diagnostics&)> read;
-    std::function<Json(const T&)> write;
-    bool required = false;
-  };
-  std::string doc_;
-  std::string main_;
-  std::vector<Key> keys_;
-  std::vector<std::function<void(const T&, const Node&, Diagnostics&)>> rules_;
-};
-
-/// A choice from a config: what was chosen, all its keys, and how to build it once data may be loaded.
-template <class Product, class... Context>
-struct Chosen {
-  std::string name;
-  Json resolved;  ///< every key of the chosen plugin
-  std::function<std::unique_ptr<Product>(Context...)> make;
-};
-
-/// An entry of an open set (flows, targets, starts): declared once with its schema.
-template <class Product, class... Context>
-struct Plugin {
-  std::string doc;
-  std::string main_key;
-  std::function<std::vector<KeyInfo>()> keys;
-  std::function<Chosen<Product, Context...>(const Node&, Diagnostics&)> read;
+  Section section_;
 };
 
 /// Makes a Plugin from a schema and a factory `unique_ptr<Product>(const Options&, Context...)`.
 template <class Product, class... Context, class Options, class Factory>
-Plugin<Product, Context...> make_plugin(const std::string& name, Schema<Options> schema, Factory factory);
+Plugin<Product, Context...> make_plugin(const std::string& name, Schema<Options> schema, Factory factory) {
+  const auto shared = std::make_shared<const Schema<Options>>(std::move(schema));
+  return {
+      .doc = shared->doc(),
+      .main_key = shared->main(),
+      .keys = [shared] { return shared->keys(); },
+      .read =
+          [shared, name, factory = std::move(factory)](const Node& node, Diagnostics& diagnostics) {
+            const Options options = shared->read(node, diagnostics);
+            return Chosen<Product, Context...>{.name = name,
+                                               .resolved = shared->write(options),
+                                               .make = [options, factory](Context... context) -> std::unique_ptr<Product> {
+                                                 return factory(options, std::forward<Context>(context)...);
+                                               }};
+          },
+  };
+}
 
-/// Reads `{NAME: {…}}`, `{NAME: shorthand, key: …}` or a bare `NAME`, where NAME is one of `plugins` (target, init).
-/// The resolved form is `{NAME: {all keys}}`.
+template <class T>
+template <class V>
+Schema<T>& Schema<T>::key(const std::string& name, V T::*member, KeyOptions options) {
+  const Range range = options.range();
+  section_.add({
+      .name = name,
+      .options = options,
+      .read = [member, range](
+                  void* object, const Node& node,
+                  Diagnostics& diagnostics) { Codec<V>::read(node, range, diagnostics, static_cast<T*>(object)->*member); },
+      .write = [member](const void* object) { return Codec<V>::write(static_cast<const T*>(object)->*member); },
+      .info =
+          [member, range](const void* defaults) {
+            KeyInfo info;
+            info.type = Codec<V>::type(range);
+            info.json_schema = Codec<V>::json_schema(range);
+            info.default_value = Codec<V>::write(static_cast<const T*>(defaults)->*member);
+            if constexpr (requires { Codec<V>::choices(); }) info.choices = Codec<V>::choices();
+            return info;
+          },
+  });
+  return *this;
+}
+
+template <class T>
+template <class U>
+Schema<T>& Schema<T>::section(const std::string& name, U T::*member, const Schema<U>& schema, KeyOptions options) {
+  const auto inner = std::make_shared<const Section>(schema.untyped());
+  if (options.doc.empty()) options.doc = inner->doc;
+  section_.add({
+      .name = name,
+      .options = options,
+      .read = [member, inner](
+                  void* object, const Node& node,
+                  Diagnostics& diagnostics) { inner->read(&(static_cast<T*>(object)->*member), node, diagnostics); },
+      .write = [member, inner](const void* object) { return inner->write(&(static_cast<const T*>(object)->*member)); },
+      .info =
+          [member, inner](const void* defaults) {
+            KeyInfo info;
+            info.kind = KeyInfo::Kind::section;
+            info.type = "section";
+            info.children = inner->infos(&(static_cast<const T*>(defaults)->*member));
+            info.main_key = inner->main;
+            return info;
+          },
+  });
+  return *this;
+}
+
+/// A KeyInfo whose children are the entries of an open set.
+KeyInfo choice_info(Form form, std::vector<KeyInfo> entries);
+
+template <class T>
 template <class Product, class... Context>
-Chosen<Product, Context...> read_one_of(const Node& node, const std::map<std::string, Plugin<Product, Context...>>& plugins,
-                                        const std::string& what, Diagnostics& diagnostics);
-
-/// Reads `{type: NAME, key: …}` or a bare NAME (flow). The resolved form is `{type: NAME, all keys}`.
-template <class Product, class... Context>
-Chosen<Product, Context...> read_typed(const Node& node, const std::map<std::string, Plugin<Product, Context...>>& plugins,
-                                       const std::string& what, Diagnostics& diagnostics);
-
-/// Block-style YAML of a resolved config; numbers in shortest round-trip form.
-std::string to_yaml(const Json& json);
+Schema<T>& Schema<T>::choice(Form form, const std::string& name, Chosen<Product, Context...> T::*member,
+                             std::type_identity_t<std::function<const Plugins<Product, Context...>&()>> plugins,
+                             KeyOptions options) {
+  section_.add({
+      .name = name,
+      .options = options,
+      .enters_scope = true,
+      .read =
+          [=](void* object, const Node& node, Diagnostics& diagnostics) {
+            if (!options.required && is_auto(node)) return;
+            static_cast<T*>(object)->*member = read_choice(form, node, plugins(), name, diagnostics);
+          },
+      .write =
+          [form, member](const void* object) {
+            const auto& chosen = static_cast<const T*>(object)->*member;
+            return choice_json(form, chosen.name, chosen.resolved);
+          },
+      .info =
+          [form, plugins](const void*) {
+            std::vector<KeyInfo> entries;
+            for (const auto& [entry, plugin] : plugins()) {
+              KeyInfo info;
+              info.name = entry;
+              info.kind = KeyInfo::Kind::section;
+              info.type = "section";
+              info.options.doc = plugin.doc;
+              info.children = plugin.keys();
+              info.main_key = plugin.main_key;
+              entries.push_back(std::move(info));
+            }
+            return choice_info(form, std::move(entries));
+          },
+  });
+  return *this;
+}
 
 }  // namespace gaussflow::config

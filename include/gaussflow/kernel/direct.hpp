@@ -21,9 +21,9 @@ bool direct_supports(const Tensor& q, const Tensor& k, const Tensor& v, const Ga
 ///
 /// Shapes   q [B?, M, D], k [B?, N, D], v [B?, N, C] → [B?, M, C]; any strides; one dtype, fp32 or fp64, which is returned.
 /// Compute  the dtype inside the sum, empty: the operands' own. Sums over blocks of keys are always added in fp64.
-/// Error    ≤ 32 eps(compute) ‖Σ Φ|v|‖ per column, measured ≤ 3, whatever N, offset, spread and τ. Φ below 2⁻¹²⁶ (fp64
-/// 2⁻¹⁰²²) is 0. Bits     A row depends on its query, the keys, the values and the instruction set alone: not on threads or
-/// other queries. Cost     O(MN(D + C)) time, one packed copy of k and v.
+/// Error    ≤ 32 eps(compute) ‖Σ Φ|v|‖ per column, measured ≤ 3, whatever N, offset, spread and τ. Φ below 2⁻¹²⁶ (fp64: 2⁻¹⁰²²) is 0.
+/// Bits     A row depends on its query, the keys, the values and the instruction set alone: not on threads or other queries.
+/// Cost     O(MN(D + C)) time, one packed copy of k and v.
 Tensor direct_gauss_sum(const Tensor& q, const Tensor& k, const Tensor& v, double tau,
                         std::optional<at::ScalarType> compute = std::nullopt);
 
@@ -34,8 +34,7 @@ Tensor direct_radial_sum(const Tensor& q, const Tensor& k, const Tensor& v, doub
 /// A field and its gradient in one pass: s(q) = Σ_n Φ w_n and ∇s = τ Σ_n Φ w_n (k_n − q).                        [Eq. (8)]
 ///
 /// Shapes   q [B?, M, D], k [B?, N, D], w [B?, N] → value [B?, M], gradient [B?, M, D].
-/// Error    Up to D = 4 the sum runs over the differences themselves, so that nothing cancels: ≤ 32 eps of τ ‖Σ Φ|w||k −
-/// q|‖.
+/// Error    Up to D = 4 the sum runs over the differences themselves, so that nothing cancels: ≤ 32 eps of τ ‖Σ Φ|w||k − q|‖.
 ///          Beyond, over w (k − mean), computed in fp64 where √τ max|k − mean| > 16.
 struct DirectField {
   Tensor value;

@@ -1,0 +1,104 @@
+#include "gaussflow/config/section.hpp"
+
+#include "gaussflow/core/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace gaussflow::config {
+
+namespace {
+
+/// "did you mean 'bandwidth'?", or the keys there are.
+std::string key_hint(const std::string& word, const std::vector<std::string>& names) {
+  const std::string near = closest(word, names);
+  if (!near.empty()) return fmt::format("did you mean '{}'?", near);
+  return names.empty() ? "there are no keys here" : fmt::format("keys: {}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+void Section::add(Key key) {
+  for (const Key& other : keys)
+    if (other.name == key.name) throw std::logic_error("key declared twice: " + key.name);
+  keys.push_back(std::move(key));
+}
+
+Node expand_shorthand(const Node& node, const std::string& main, Diagnostics& diagnostics) {
+  Node map;
+  map.kind = Node::Kind::map;
+  map.mark = node.mark;
+  if (node.is_null()) return map;
+  if (node.kind != Node::Kind::map) {
+    if (main.empty())
+      refuse(node, diagnostics, "a map of keys");
+    else
+      map.entries.push_back({main, node.mark, 0, node});
+    return map;
+  }
+  const Node::Entry* shorthand = node.entry("");
+  if (!shorthand) return node;
+  const Node::Entry* spelt = main.empty() ? nullptr : node.entry(main);
+  if (main.empty()) refuse(shorthand->value, diagnostics, "a map of keys");
+  if (spelt && spelt->rank == shorthand->rank)
+    diagnostics.error(spelt->mark, fmt::format("{} is given twice", diagnostics.path(main)), "keep one of them");
+  const bool keep = !main.empty() && (!spelt || shorthand->rank > spelt->rank);
+  for (const Node::Entry& entry : node.entries) {
+    if (&entry == shorthand ? !keep : keep && &entry == spelt) continue;
+    map.entries.push_back(entry);
+    if (&entry == shorthand) map.entries.back().key = main;
+  }
+  return map;
+}
+
+void Section::read(void* object, const Node& node, Diagnostics& diagnostics) const {
+  const std::size_t errors_before = diagnostics.error_count();
+  const Node map = expand_shorthand(node, main, diagnostics);
+  std::vector<std::string> names;
+  for (const Key& key : keys) names.push_back(key.name);
+  for (const Node::Entry& entry : map.entries)
+    if (std::find(names.begin(), names.end(), entry.key) == names.end())
+      diagnostics.error(entry.mark, fmt::format("unknown key '{}'{}", printable(entry.key), diagnostics.in_section()),
+                        diagnostics.full() ? "" : key_hint(entry.key, names));
+  for (const Key& key : keys) {
+    const Node* value = map.find(key.name);
+    if (!value && key.options.required)
+      diagnostics.error(map.mark, fmt::format("{} is missing", diagnostics.path(key.name)),
+                        fmt::format("add '{}: …', {}", key.name, key.options.doc));
+    if (!value) continue;
+    if (key.enters_scope) {
+      key.read(object, *value, diagnostics);
+    } else {
+      const auto scope = diagnostics.within(key.name);
+      key.read(object, *value, diagnostics);
+    }
+  }
+  if (diagnostics.error_count() != errors_before) return;
+  for (const Rule& rule : rules) rule(object, map, diagnostics);
+}
+
+Json Section::write(const void* object) const {
+  Json map = Json::object();
+  for (const Key& key : keys) map[key.name] = key.write(object);
+  return map;
+}
+
+std::vector<KeyInfo> Section::infos(const void* defaults) const {
+  std::vector<KeyInfo> result;
+  for (const Key& key : keys) {
+    KeyInfo info = key.info(defaults);
+    info.name = key.name;
+    info.options = key.options;
+    if (key.options.required)
+      info.default_value = nullptr;
+    else if (info.kind != KeyInfo::Kind::section)
+      info.default_text = to_yaml_flow(info.default_value);
+    result.push_back(std::move(info));
+  }
+  return result;
+}
+
+}  // namespace gaussflow::config

@@ -1,0 +1,24 @@
+#pragma once
+/// UTF-8 and excerpts, inside config only.
+
+#include "gaussflow/config/node.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace gaussflow::config {
+
+/// Bytes of the valid UTF-8 character at `at`; 0 when there is none (overlong forms and surrogates included).
+std::size_t utf8_length(std::string_view text, std::size_t at);
+
+/// Characters of a valid UTF-8 text.
+int character_count(std::string_view text);
+
+/// "configs/ring.yaml:7:3", or the flag itself.
+std::string place_text(const Mark& mark);
+
+/// The source line with the caret line below it and the hint behind the caret; empty when there is no line to show.
+std::string excerpt(const Mark& mark, const std::string& hint);
+
+}  // namespace gaussflow::config
