@@ -119,7 +119,13 @@ class RunStart : public Start {
  public:
   explicit RunStart(RunOptions options) : options_(std::move(options)) {}
   Tensor points(std::optional<std::int64_t> count, const Target& target, const Draw&) const override {
-    const Tensor x = io::newest_checkpoint(options_.run / "checkpoints").checkpoint.state.x.to(at::kDouble);
+    std::error_code error;
+    if (!std::filesystem::is_directory(options_.run / "checkpoints", error))
+      throw InputError(
+          fmt::format("particles.init.run: {} is no run folder, it has no checkpoints/ in it", options_.run.string()));
+    // Not ours to mend: its own process may be at work there.
+    const Tensor x =
+        io::newest_checkpoint(options_.run / "checkpoints", io::Repair::none).checkpoint.state.x.to(at::kDouble);
     check_fit(x, count, target.dim(), "run " + options_.run.string());
     return x;
   }

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +63,14 @@ std::int64_t size_of(const Descriptor& in, const std::filesystem::path& file) {
   struct stat info;
   if (fstat(in.value(), &info) != 0) fail(file, errno);
   return info.st_size;
+}
+
+/// HDF5 locks a file that it opens for writing, and marks it inside: its bytes are no longer what was sealed, and yet it is
+/// not damage.
+void refuse_if_held(const Descriptor& in, const std::filesystem::path& file) {
+  if (flock(in.value(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw InputError(
+        fmt::format("{} is open for writing in another process: close it there, then try again", file.string()));
 }
 
 std::string digest_of(const Descriptor& in, const std::filesystem::path& file, const Header& header) {
@@ -164,11 +173,14 @@ void check_written(const std::filesystem::path& file, const std::filesystem::pat
 }
 
 Seal read_seal(const std::filesystem::path& file, const Seal& expected) {
-  return parse(open_regular(file), file, expected).seal;
+  const Descriptor in = open_regular(file);
+  refuse_if_held(in, file);
+  return parse(in, file, expected).seal;
 }
 
 void verify_seal(const std::filesystem::path& file, const Seal& expected) {
   const Descriptor in = open_regular(file);
+  refuse_if_held(in, file);
   const Header header = parse(in, file, expected);
   if (header.seal.version > expected.version)
     throw InputError(

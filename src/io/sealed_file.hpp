@@ -38,11 +38,12 @@ class DamagedError : public InputError {
   using InputError::InputError;
 };
 
-/// The seal as it stands, unverified, whatever its version.   Throws DamagedError when there is none of this format.
+/// The seal as it stands, unverified, whatever its version.
+/// Throws  DamagedError when there is none of this format; InputError while another process has the file open for writing.
 Seal read_seal(const std::filesystem::path& file, const Seal& expected);
 
 /// Checks that not a bit has changed since the seal.
-/// Throws  DamagedError: as read_seal, wrong length, wrong digest; InputError: unreadable, a newer version.
+/// Throws  DamagedError: as read_seal, wrong length, wrong digest; InputError: unreadable, held, a newer version.
 void verify_seal(const std::filesystem::path& file, const Seal& expected);
 
 }  // namespace gaussflow::io

@@ -17,6 +17,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -286,11 +287,18 @@ void Run::summary(const Verdict& verdict) {
              directory_.samples().string(), folder, folder, std::max<std::int64_t>(1, config_.step.count / 2));
 }
 
+/// "samples [2000, 2] 9f86…".
+std::string target_text(const TargetRecord& record) {
+  return fmt::format("{} [{}] {}", record.kind, fmt::join(record.shape, ", "), record.digest);
+}
+
 }  // namespace
 
 bool can_resume(const fs::path& directory) {
   if (!io::list_checkpoints(directory / "checkpoints").empty()) return true;
-  // Checkpoints that were found damaged are work all the same: never a silent fresh start over them.
+  // A run that ever wrote one holds work, even if they were deleted or found damaged: never a silent fresh start over it.
+  if (const std::optional<config::Json> status = read_status(directory); status && status->contains("checkpoint_step"))
+    return true;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory / "checkpoints", ignored))
     if (entry.path().extension() == ".bad") return true;
@@ -367,9 +375,9 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
   const Parts parts = make_parts(config);
   if (const TargetRecord now = parts.target->record(); now != found.checkpoint.target)
     throw CheckpointError(
-        fmt::format("the target's data changed since {} was started:\n  in the run  {} {}\n  now         {} {}\n"
+        fmt::format("the target's data changed since {} was started:\n  in the run  {}\n  now         {}\n"
                     "Put the old file back, or start a new run with particles.init: {{run: {}}}",
-                    folder, found.checkpoint.target.kind, found.checkpoint.target.digest, now.kind, now.digest, folder));
+                    folder, target_text(found.checkpoint.target), target_text(now), folder));
   State state = last;
   state.x = state.x.to(parts.device);
   for (const std::string& note : io::truncate_trajectory(directory.trajectory(), state.step))

@@ -35,7 +35,7 @@ struct Continuation {
 };
 ExitCode resume(const Continuation& continuation, const Request& request);
 
-/// Does the folder hold a checkpoint, good or bad?
+/// Did the run in this folder ever write a checkpoint, whatever became of it?
 bool can_resume(const std::filesystem::path& directory);
 
 }  // namespace gaussflow::run
