@@ -44,6 +44,12 @@ if(NOT TARGET yaml-cpp::yaml-cpp)
   add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
 endif()
 
+# libzip: NumPy's .npz archives. Its CMake package of Debian 12 wants command-line tools that nobody here calls.
+find_path(zip_include zip.h REQUIRED)
+find_library(zip_library zip REQUIRED)
+add_library(libzip::zip UNKNOWN IMPORTED)
+set_target_properties(libzip::zip PROPERTIES IMPORTED_LOCATION "${zip_library}" INTERFACE_INCLUDE_DIRECTORIES "${zip_include}")
+
 find_package(CLI11 2.1 REQUIRED)           # command line
 # Text, shortest round-trip numbers. Header-only: LibTorch carries headers of its own fmt, and whichever is found must be whole.
 find_package(fmt 9 REQUIRED)

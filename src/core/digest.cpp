@@ -18,7 +18,8 @@ struct Digest::Impl {
 };
 
 Digest::Digest() : impl_(std::make_unique<Impl>()) {
-  if (EVP_DigestInit_ex(impl_->context.get(), EVP_sha256(), nullptr) != 1) throw std::runtime_error("SHA-256 is not available");
+  if (EVP_DigestInit_ex(impl_->context.get(), EVP_sha256(), nullptr) != 1)
+    throw std::runtime_error("SHA-256 is not available");
 }
 Digest::~Digest() = default;
 Digest::Digest(Digest&&) noexcept = default;

@@ -80,9 +80,8 @@ std::vector<std::int64_t> subsample(const Draw& draw, std::int64_t n, std::int64
   if (count >= n) return chosen;
   std::vector<std::uint64_t> keys(chosen.size());
   for (std::int64_t i = 0; i < n; ++i) keys[i] = hash(draw, static_cast<std::uint64_t>(i));
-  std::nth_element(chosen.begin(), chosen.begin() + count, chosen.end(), [&](std::int64_t a, std::int64_t b) {
-    return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
-  });
+  std::nth_element(chosen.begin(), chosen.begin() + count, chosen.end(),
+                   [&](std::int64_t a, std::int64_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
   chosen.resize(static_cast<std::size_t>(count));
   std::sort(chosen.begin(), chosen.end());
   return chosen;

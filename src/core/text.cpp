@@ -47,8 +47,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& wo
 
 std::string either(const std::vector<std::string>& words) {
   std::string result;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    result += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  for (std::size_t i = 0; i < words.size(); ++i) result += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
   return result;
 }
 

@@ -25,9 +25,9 @@ TEST_CASE("seeds, streams and steps give unrelated numbers, not shifted copies")
 
 TEST_CASE("normals have the moments of N(0,1) and correlate with nothing") {
   const Tensor x = normal({1, Stream::start, 0}, 100000, 3);
-  CHECK(x.mean(0).abs().max().item<double>() < 0.015);                       // 4.7 standard errors
-  CHECK((x.var(0) - 1).abs().max().item<double>() < 0.02);                   // 4.5 standard errors
-  CHECK((x.pow(4).mean(0) - 3).abs().max().item<double>() < 0.15);           // 4.8 standard errors
+  CHECK(x.mean(0).abs().max().item<double>() < 0.015);              // 4.7 standard errors
+  CHECK((x.var(0) - 1).abs().max().item<double>() < 0.02);          // 4.5 standard errors
+  CHECK((x.pow(4).mean(0) - 3).abs().max().item<double>() < 0.15);  // 4.8 standard errors
   CHECK(std::abs((x.select(1, 0) * x.select(1, 1)).mean().item<double>()) < 0.015);
 }
 

@@ -29,6 +29,8 @@ class Registry {
     return it == entries_.end() ? nullptr : &it->second;
   }
 
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+
   std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (const auto& [name, entry] : entries_) result.push_back(name);

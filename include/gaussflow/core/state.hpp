@@ -14,11 +14,11 @@ namespace gaussflow {
 using Slots = std::map<std::string, Tensor>;
 
 struct State {
-  Tensor x;                 ///< particles [N, D], fp32 or fp64, in original units
-  Tensor log_weights;       ///< [N] fp64, or undefined for equal weights
-  Slots slots;              ///< any names but '/' and '.'
-  std::int64_t step = 0;    ///< finished steps
-  double time = 0;          ///< sum of step sizes
+  Tensor x;               ///< particles [N, D], fp32 or fp64, in original units
+  Tensor log_weights;     ///< [N] fp64, or undefined for equal weights
+  Slots slots;            ///< any names but '/' and '.'
+  std::int64_t step = 0;  ///< finished steps
+  double time = 0;        ///< sum of step sizes
 };
 
 /// What a checkpoint says of the target, so that a resumed run meets the same one.

@@ -4,6 +4,7 @@
 #include "gaussflow/config/schema.hpp"
 #include "gaussflow/core/registry.hpp"
 #include "gaussflow/core/state.hpp"
+#include "gaussflow/flow/stepper.hpp"
 #include "gaussflow/kernel/kernel.hpp"
 #include "gaussflow/target/target.hpp"
 
@@ -27,19 +28,15 @@ struct FlowContext {
   Draw draw(Stream stream) const { return {seed, stream, static_cast<std::uint64_t>(step)}; }
 };
 
-/// Time derivative of a State; an undefined tensor is zero.
-struct Rate {
-  Tensor dx;            ///< [M, D]
-  Tensor dlog_weights;  ///< [M]
-};
-
-/// What the flow asks of the run's defaults.
+/// What the flow needs, and its defaults.
 struct FlowTraits {
   bool needs_samples = false;
   bool needs_density = false;
-  bool whiten = false;               ///< precondition: diag is the default
-  bool pooled_bandwidth = false;     ///< τ from particles and targets together, once; else from the particles, refreshed
-  std::string default_method = "euler";
+  bool whiten = false;            ///< measure distances in units of the running particle sd
+  bool pooled_bandwidth = false;  ///< τ from particles and targets together, once; else from the particles, refreshed
+  Method method = Method::euler;  ///< the stepper when step.method is not set
+  double size = 0;                ///< step.size when not set; 0: safe_step(τ)
+  Schedule schedule = Schedule::constant;
 };
 
 class Flow {
@@ -47,11 +44,11 @@ class Flow {
   virtual ~Flow() = default;
   virtual FlowTraits traits() const = 0;
 
-  /// Once a step, before any rate: annealing, adaptive schedules. The only place where a flow may change the state.
+  /// Once a step, before any velocity: adaptive schedules. The only place where a flow may change the state.
   virtual void refresh(State&, const FlowContext&) const {}
 
-  /// The velocity at `at` when the particles are `keys` (at ≠ keys.x: noise injection, inner stages).
-  virtual Rate rate(const Tensor& at, const State& keys, const FlowContext& context) const = 0;
+  /// The velocity [M, D] at `at` [M, D] when the particles are `keys` (at ≠ keys.x: noise injection, random batches).
+  virtual Tensor velocity(const Tensor& at, const State& keys, const FlowContext& context) const = 0;
 
   /// The functional that the flow descends, where there is one: Armijo, restart, logging.
   virtual std::optional<double> energy(const State&, const FlowContext&) const { return std::nullopt; }

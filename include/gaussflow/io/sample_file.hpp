@@ -24,15 +24,16 @@ struct SampleOptions {
   bool transpose = false;  ///< the dataset is [D, M]
 };
 
-/// Reads FILE[:/dataset] as [M, D]: `/samples`, else the only numeric dataset, else refused with the list.
+/// Reads FILE[:/dataset] as [M, D]: `/samples`, else the only numeric dataset, else refused with the list. Weights are
+/// returned as they are, not normalised.
 ///
 /// Throws  InputError (missing, wrong rank, NaN or Inf with count and first index, strings, compounds, complex, links out of
-///         the file, missing virtual sources, unknown filters, null or empty dataspace, …); DeviceError when the declared
-///         size does not fit into memory.
+///         the file, virtual datasets, unknown filters, null or empty dataspace, chunks never written, …); DeviceError when
+///         the declared size does not fit into memory.
 SampleFile read_samples(const DataRef& ref, const SampleOptions& options = {});
 
-/// Reads any real dataset of any rank in its own float width (integers as fp64); the strict checks of read_samples apart from
-/// the rank. Names the first non-finite entry.
+/// Reads any real dataset of any rank in its own float width (integers as fp64); the strict checks of read_samples apart
+/// from the rank. Names the first non-finite entry.
 Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes = nullptr);
 
 /// What samples.h5 holds beside the samples.
@@ -41,7 +42,8 @@ struct SampleAttributes {
   std::map<std::string, double> numbers;
 };
 
-/// Writes /samples, /weights and /names with root attributes, atomically (write, fsync, rename).   Throws IoError.
+/// Writes /samples, /weights (equal ones when undefined) and /names with root attributes, atomically (write, read back, fsync,
+/// rename). Both arrays carry their digest, which read_samples checks.   Throws IoError.
 void write_samples(const std::filesystem::path& file, const Tensor& samples, const Tensor& weights,
                    const std::vector<std::string>& names, const SampleAttributes& attributes);
 

@@ -11,9 +11,13 @@ namespace gaussflow {
 /// Dtypes   fp16, bf16, fp32, fp64, all alike, one device. Half types return fp32, the others their own.
 /// Error    ≤ 32 eps(dtype) · ‖Σ Φ|v|‖ per column for automatic and reference; the named reductions as their headers say.
 /// Cost     O(MN(D + C)) time, O((M + N)(D + C)) memory, whatever the reduction.
+/// Autograd  exact gradients to q, k and v for every reduction; they are Gauss sums again, so higher derivatives exist too.
 /// Throws   ShapeError; InputError naming the first non-finite entry; UnsupportedError when a named reduction, backend or
 ///          dtype cannot take this problem, with the number that forbids it.
 Tensor gauss_sum(const Tensor& q, const Tensor& k, const Tensor& v, const GaussSumOptions& options);
+
+/// The same with τ as a 0-d tensor, so that gradients reach it; options.tau is not read.
+Tensor gauss_sum(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& tau, const GaussSumOptions& options);
 
 /// The evaluation that gauss_sum takes for these operands. Throws like gauss_sum.
 Choice choose(const Tensor& q, const Tensor& k, const Tensor& v, const GaussSumOptions& options);
@@ -24,7 +28,8 @@ struct ValueAndGradient {
   Tensor gradient;  ///< [B?, M, D]
 };
 
-/// Value and query gradient ∇_q s = τ (Σ Φ v k − q Σ Φ v) by one Gauss sum with the C = D+1 values (v_n k_n, v_n).   [Eq. (8)]
+/// Value and query gradient ∇_q s = τ (Σ Φ v k − q Σ Φ v) by one Gauss sum with the C = D+1 values (v_n k_n, v_n).   [Eq.
+/// (8)]
 ///
 /// Shapes   q [B?, M, D], k [B?, N, D], v [B?, N].
 /// Note     Points are centred before the values are formed, so the two terms do not cancel on offset data.

@@ -51,16 +51,22 @@ class Target {
   /// All samples, for diagnostics; as `samples` without minibatches.
   virtual Cloud all_samples(at::ScalarType dtype) const;
 
-  /// Exact or empirical moments, the default start and the yardstick of the summary.
+  /// Exact or empirical moments in the coordinates of the particles, the default start.
   virtual std::optional<Moments> moments() const { return std::nullopt; }
 
-  /// Moments of an independent reference run to be shown beside the result (`reference:` key), else the exact ones.
+  /// Are distances to be measured in units of `moments().sd`?
+  virtual bool standardize() const { return false; }
+
+  /// Moments to be shown beside the result, hence after constrain: exact, or of an independent reference run (`reference:`).
   virtual std::optional<Moments> reference() const { return moments(); }
 
   /// Particles on the scale the user thinks in.
   virtual Tensor constrain(const Tensor& x) const { return x; }
   /// Names of the coordinates after constrain: x1, x2 … unless the target knows better.
   virtual std::vector<std::string> names() const;
+
+  /// What was noticed while loading and is worth telling: a transposed reading, a constant column.
+  virtual std::vector<std::string> notes() const { return {}; }
 
   virtual TargetRecord record() const = 0;
 };

@@ -1,0 +1,183 @@
+#include "gaussflow/config/schema.hpp"
+#include "gaussflow/core/text.hpp"
+#include "gaussflow/io/checkpoint.hpp"
+#include "gaussflow/io/hdf5.hpp"
+#include "gaussflow/io/sample_file.hpp"
+#include "gaussflow/io/trajectory.hpp"
+
+#include "app/verbs.hpp"
+#include "run/directory.hpp"
+#include "run/summary.hpp"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace gaussflow::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using config::Json;
+
+struct InspectArguments {
+  std::string path;
+  bool verify = false;
+  bool json = false;
+};
+
+/// Finds what is damaged in a run without changing anything.
+std::vector<std::string> verify_run(const fs::path& run) {
+  std::vector<std::string> problems;
+  const auto check = [&](const fs::path& file, const auto& read) {
+    try {
+      read(file);
+    } catch (const Error& error) {
+      problems.push_back(error.what());
+    }
+  };
+  for (const fs::path& file : io::list_checkpoints(run / "checkpoints"))
+    check(file, [](const fs::path& f) { io::read_checkpoint(f); });
+  std::error_code ignored;
+  for (const fs::path& file : io::list_segments(run / "trajectory"))
+    check(file, [](const fs::path& f) { io::read_segment(f); });
+  if (fs::exists(run / "samples.h5", ignored))
+    check(run / "samples.h5", [](const fs::path& f) { io::read_samples({f, "/samples"}); });
+  return problems;
+}
+
+Json checkpoint_json(const io::Checkpoint& checkpoint) {
+  Json slots = Json::object();
+  for (const auto& [name, slot] : checkpoint.state.slots)
+    slots[name] = fmt::format("{} {}", shape_text(slot), dtype_name(slot.scalar_type()));
+  return {{"step", checkpoint.state.step},
+          {"time", checkpoint.state.time},
+          {"particles", fmt::format("{} {}", shape_text(checkpoint.state.x), dtype_name(checkpoint.state.x.scalar_type()))},
+          {"slots", slots},
+          {"target",
+           {{"kind", checkpoint.target.kind}, {"digest", checkpoint.target.digest}, {"shape", checkpoint.target.shape}}},
+          {"provenance", checkpoint.provenance},
+          {"state_sha256", checkpoint.state_sha256}};
+}
+
+std::string pretty(const Json& json, const std::string& indent = "") {
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_object() && !value.empty())
+      text += fmt::format("{}{}\n{}", indent, key, pretty(value, indent + "  "));
+    else
+      text += fmt::format("{}{:<{}} {}\n", indent, key, 20 - static_cast<int>(indent.size()),
+                          value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+ExitCode findings(const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) fmt::print(stderr, "problem: {}\n", problem);
+  return problems.empty() ? ExitCode::ok : ExitCode::findings;
+}
+
+ExitCode inspect_run(const fs::path& run, const InspectArguments& arguments) {
+  const io::Found found = io::newest_checkpoint(run / "checkpoints", io::Repair::none);
+  Json json{{"run", run.string()},
+            {"status", run::read_status(run).value_or(Json::object())},
+            {"checkpoint", checkpoint_json(found.checkpoint)}};
+  std::vector<std::string> problems;
+  if (arguments.verify) {
+    problems = verify_run(run);
+    json["problems"] = problems;
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", json.dump(2));
+    return findings(problems);
+  }
+  fmt::print("{}", pretty(json));
+  for (const std::string& note : found.notes) fmt::print("note: {}\n", note);
+  std::error_code ignored;
+  if (fs::exists(run / "samples.h5", ignored)) {
+    const io::SampleFile samples = io::read_samples({run / "samples.h5", "/samples"}, {.weights = "/weights"});
+    std::vector<std::string> names = samples.names;
+    for (std::int64_t d = static_cast<std::int64_t>(names.size()); d < samples.samples.size(1); ++d)
+      names.push_back(fmt::format("x{}", d + 1));
+    fmt::print("\n{}\n{}",
+               run::moments_table(run::sample_moments(samples.samples, samples.weights), std::nullopt, names, 20),
+               run::scatter(samples.samples, names));
+  }
+  return findings(problems);
+}
+
+ExitCode inspect_checkpoint(const fs::path& file, const InspectArguments& arguments) {
+  try {
+    const Json json = checkpoint_json(io::read_checkpoint(file));
+    fmt::print("{}", arguments.json ? json.dump(2) + "\n" : pretty(json));
+    return ExitCode::ok;
+  } catch (const CheckpointError& error) {
+    if (!arguments.verify) throw;
+    return findings({error.what()});
+  }
+}
+
+ExitCode inspect_file(const fs::path& file, const InspectArguments& arguments) {
+  const io::Hdf5Listing listing = io::list_hdf5(file);
+  Json entries = Json::array();
+  for (const io::Hdf5Entry& entry : listing.entries) {
+    Json attributes = Json::object();
+    for (const io::Hdf5Attribute& a : entry.attributes)
+      attributes[a.name] = a.value.empty() ? fmt::format("{} [{}]", a.type, fmt::join(a.shape, ", ")) : a.value;
+    if (arguments.json) {
+      entries.push_back({{"path", entry.path},
+                         {"type", entry.type},
+                         {"shape", entry.shape},
+                         {"storage", entry.storage},
+                         {"target", entry.target},
+                         {"refusal", entry.refusal},
+                         {"attributes", attributes}});
+      continue;
+    }
+    const bool dataset = entry.kind == io::Hdf5Entry::Kind::dataset;
+    const std::string what = dataset ? fmt::format("[{}] {} ({})", fmt::join(entry.shape, ", "), entry.type, entry.storage)
+                             : !entry.target.empty() ? "-> " + entry.target
+                                                     : "";
+    fmt::print("{:<28} {}\n", entry.path, what);
+    for (const auto& [name, value] : attributes.items())
+      fmt::print("    @{:<20} {}\n", name, value.get<std::string>().substr(0, 120));
+    if (dataset && !entry.refusal.empty()) fmt::print("    not samples: {}\n", entry.refusal);
+  }
+  if (arguments.json)
+    fmt::print("{}\n", Json{{"file", file.string()}, {"complete", listing.complete}, {"entries", entries}}.dump(2));
+  return ExitCode::ok;
+}
+
+bool is_checkpoint(const fs::path& file) {
+  for (const io::Hdf5Entry& entry : io::list_hdf5(file, 1).entries)
+    for (const io::Hdf5Attribute& attribute : entry.attributes)
+      if (attribute.name == "format" && attribute.value.find("gaussflow-checkpoint") != std::string::npos) return true;
+  return false;
+}
+
+ExitCode inspect(const InspectArguments& arguments) {
+  const fs::path path = arguments.path;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    if (run::content_of(path) != run::Content::run)
+      throw InputError(fmt::format("{} holds no gaussflow run", path.string()));
+    return inspect_run(path, arguments);
+  }
+  if (path.filename().string().starts_with("ckpt-") || is_checkpoint(path)) return inspect_checkpoint(path, arguments);
+  return inspect_file(path, arguments);
+}
+
+}  // namespace
+
+Action add_inspect(CLI::App& verb) {
+  const auto arguments = std::make_shared<InspectArguments>();
+  verb.add_option("path", arguments->path, "run directory, checkpoint or any HDF5 file")->required()->type_name("FILE|DIR");
+  verb.add_flag("--verify", arguments->verify, "check every digest; exit code 10 when something is damaged");
+  verb.add_flag("--json", arguments->json, "as JSON");
+  return [arguments] { return inspect(*arguments); };
+}
+
+}  // namespace gaussflow::app

@@ -1,0 +1,69 @@
+#include "app/options.hpp"
+
+#include "gaussflow/config/value.hpp"
+#include "gaussflow/core/error.hpp"
+#include "gaussflow/core/text.hpp"
+
+#include <fmt/format.h>
+
+namespace gaussflow::app {
+
+std::int64_t integer_option(const std::string& name, const std::string& text, std::int64_t min) {
+  const std::optional<std::int64_t> value = config::parse_integer(text);
+  if (!value) throw UsageError(fmt::format("{} must be an integer, got '{}'", name, text));
+  if (*value < min) throw UsageError(fmt::format("{} must be at least {}, got {}", name, min, text));
+  return *value;
+}
+
+double number_option(const std::string& name, const std::string& text) {
+  const std::optional<double> value = config::parse_number(text);
+  if (!value) throw UsageError(fmt::format("{} must be a number, got '{}'", name, text));
+  return *value;
+}
+
+double duration_option(const std::string& name, const std::string& text) {
+  const std::optional<double> value = config::parse_duration(text);
+  if (!value || *value <= 0)
+    throw UsageError(fmt::format("{} must be a duration such as 3h30m, 90s or 5m, got '{}'", name, text));
+  return *value;
+}
+
+void ConfigOptions::add(CLI::App& verb) {
+  verb.add_option("--set", set_, "set one config key: --set kernel.tau=2 (repeat for more)")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb.add_option("--device", device_, "cpu, cuda or cuda:i")->type_name("DEVICE");
+  verb.add_option("--threads", threads_, "CPU threads")->type_name("N");
+  verb.add_option("--checkpoint-every", checkpoint_every_, "checkpoint interval: 5m or 1000steps")->type_name("INTERVAL");
+}
+
+std::vector<std::string> ConfigOptions::overrides() const {
+  std::vector<std::string> all = set_;
+  if (!device_.empty()) all.push_back("compute.device=" + device_);
+  if (!threads_.empty()) all.push_back(fmt::format("compute.threads={}", integer_option("--threads", threads_, 1)));
+  if (!checkpoint_every_.empty()) all.push_back("checkpoint.every=" + checkpoint_every_);
+  return all;
+}
+
+void WatchOptions::add(CLI::App& verb) {
+  verb.add_option("--max-walltime", max_walltime_, "stop with a checkpoint before this much time has passed: 3h30m")
+      ->type_name("TIME");
+  verb.add_option("--progress", progress_, "auto, bar, plain or none")->type_name("MODE");
+  verb.add_flag("-q,--quiet", quiet_, "no progress, no summary; warnings and errors only");
+}
+
+run::ProgressMode WatchOptions::progress() const {
+  if (quiet_) return run::ProgressMode::none;
+  const std::vector<std::string> words{"auto", "bar", "plain", "none"};
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (progress_ == words[i]) return static_cast<run::ProgressMode>(i);
+  throw UsageError(fmt::format("--progress must be {}, got '{}'{}", either(words), progress_, suggestion(progress_, words)));
+}
+
+std::optional<double> WatchOptions::max_walltime() const {
+  if (max_walltime_.empty()) return std::nullopt;
+  return duration_option("--max-walltime", max_walltime_);
+}
+
+}  // namespace gaussflow::app

@@ -1,0 +1,89 @@
+#include "gaussflow/flow/options.hpp"
+
+#include "gaussflow/core/tensor.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace gaussflow {
+
+using config::Resume;
+
+std::optional<double> KernelOptions::fixed_tau() const {
+  if (tau) return tau;
+  if (sigma) return 1 / (*sigma * *sigma);
+  if (h) return 2 / *h;
+  return std::nullopt;
+}
+
+const config::Schema<KernelOptions>& kernel_schema() {
+  static const auto schema =
+      config::Schema<KernelOptions>("the kernel Φ_τ(q,k) = exp(-τ/2 |q-k|²)")
+          .key("type", &KernelOptions::type, {.doc = "radial profile"})
+          .key("tau", &KernelOptions::tau,
+               {.doc = "precision τ = 1/σ²; auto: by the bandwidth rule", .unit = "1/length²", .min = 0, .open_min = true})
+          .key("sigma", &KernelOptions::sigma,
+               {.doc = "standard deviation σ, instead of tau", .unit = "length", .min = 0, .open_min = true})
+          .key("h", &KernelOptions::h,
+               {.doc = "h of exp(-r²/h), instead of tau", .unit = "length²", .min = 0, .open_min = true})
+          .key("bandwidth", &KernelOptions::bandwidth, {.doc = "rule that chooses τ where none is given; auto: median"})
+          .key("refresh", &KernelOptions::refresh,
+               {.doc = "steps between two applications of the rule; 0: only at the start; auto: svgd 10, mmd 0", .min = 0})
+          .key("subsample", &KernelOptions::subsample,
+               {.doc = "the rule looks at this many particles at most", .min = 2, .max = 20000})
+          .check([](const KernelOptions&, const config::Node& node, config::Diagnostics& diagnostics) {
+            // A --set of one way replaces another way that the file has.
+            int highest = 0;
+            std::vector<const config::Node::Entry*> ways;
+            for (const char* key : {"tau", "sigma", "h", "bandwidth"})
+              if (const config::Node::Entry* entry = node.entry(key); entry && !config::is_auto(entry->value)) {
+                ways.push_back(entry);
+                highest = std::max(highest, entry->rank);
+              }
+            std::erase_if(ways, [&](const config::Node::Entry* entry) { return entry->rank < highest; });
+            if (ways.size() > 1)
+              diagnostics.error(ways.back()->mark, "tau, sigma, h and bandwidth are four ways to say one thing: keep one");
+          })
+          .main("tau");
+  return schema;
+}
+
+const config::Schema<ComputeOptions>& compute_schema() {
+  static const auto schema =
+      config::Schema<ComputeOptions>("on what, and how sums are evaluated")
+          .key("device", &ComputeOptions::device, {.doc = "cpu, cuda or cuda:i", .resume = Resume::bits})
+          .key("threads", &ComputeOptions::threads,
+               {.doc = "CPU threads; auto: all cores", .min = 1, .max = 4096, .resume = Resume::bits})
+          .key("dtype", &ComputeOptions::dtype,
+               {.doc = "type inside the sums; auto: that of the particles", .resume = Resume::bits})
+          .key("reduction", &ComputeOptions::reduction, {.doc = "how a Gauss sum becomes attention", .resume = Resume::bits})
+          .key("backend", &ComputeOptions::backend, {.doc = "which attention evaluates it", .resume = Resume::bits})
+          .key("kappa", &ComputeOptions::kappa,
+               {.doc = "weight of reweight's auxiliary key; auto: √(N+1) rounded to a power of two",
+                .min = 0,
+                .open_min = true,
+                .resume = Resume::bits})
+          .main("device");
+  return schema;
+}
+
+GaussSumOptions ComputeOptions::gauss_sum() const {
+  GaussSumOptions options{.reduction = reduction, .backend = backend, .kappa = kappa};
+  if (dtype) options.compute_dtype = dtype_from_name(config::name_of(*dtype));
+  return options;
+}
+
+const config::Schema<ParticleOptions>& particle_schema() {
+  static const auto schema =
+      config::Schema<ParticleOptions>("how many particles and where they start")
+          .key("count", &ParticleOptions::count,
+               {.doc = "number of particles; auto: as many as the start has", .min = 1, .max = 1e9})
+          .choice(config::Form::one_of, "init", &ParticleOptions::init, starts, {.doc = "where the particles start"})
+          .key("weights", &ParticleOptions::weights,
+               {.doc = "FILE or FILE:/dataset of weights [N], kept through the run; auto: equal"})
+          .key("dtype", &ParticleOptions::dtype, {.doc = "type the particles are stored in"})
+          .main("count");
+  return schema;
+}
+
+}  // namespace gaussflow

@@ -1,0 +1,220 @@
+#include "gaussflow/io/sample_file.hpp"
+
+#include "gaussflow/core/error.hpp"
+#include "gaussflow/core/text.hpp"
+#include "gaussflow/io/durable.hpp"
+
+#include "io/hdf5_reader.hpp"
+#include "io/hdf5_writer.hpp"
+#include "io/numbers.hpp"
+#include "io/sample_checks.hpp"
+#include "io/sealed_file.hpp"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+namespace gaussflow::io {
+
+namespace {
+
+using hdf5::Dataset;
+using hdf5::Family;
+using hdf5::Reader;
+
+[[noreturn]] void refuse(const Dataset& dataset, const std::string& why) {
+  throw InputError(fmt::format("{} {}", dataset.where, why));
+}
+
+bool is_candidate(const Dataset& dataset) {
+  return dataset.info.numeric() && !dataset.null && (dataset.shape.size() == 1 || dataset.shape.size() == 2);
+}
+
+/// The dataset of a file that was named without one.
+std::string only_candidate(const Reader& file) {
+  if (file.has_dataset("/samples")) return "/samples";
+  const std::string name = file.path().string();
+  if (const auto format = hdf5::text_attribute(file.object("/"), "format"); format && format->starts_with("gaussflow-"))
+    throw InputError(fmt::format("{} is a {}, not a file of samples: it has no /samples; name a dataset ({}:/path; {})",
+                                 name, *format, name, file.contents()));
+  std::vector<std::string> candidates;
+  for (const std::string& path : file.datasets("/", 10000))
+    if (is_candidate(file.dataset(path))) candidates.push_back(path);
+  if (candidates.size() == 1) return candidates.front();
+  throw InputError(fmt::format("{} has no /samples and {}; name one ({}:/path); {}", name,
+                               candidates.empty() ? "no other dataset of numbers with one or two axes"
+                                                  : fmt::format("{} datasets that could be meant", candidates.size()),
+                               name, file.contents()));
+}
+
+/// The numbers in fp64; integers that fp64 cannot hold are refused. `copied`: the caller will make a copy.
+Tensor read_doubles(const Dataset& dataset, bool copied = false) {
+  const bool wide = dataset.info.family == Family::integer && dataset.info.size >= 8;
+  hdf5::check_memory(dataset, 8, wide || copied ? 2 : 1);
+  hdf5::check_storage(dataset);
+  if (!wide) return hdf5::read(dataset, at::kDouble);
+  return exact_doubles(hdf5::read_integers(dataset), dataset.info.is_signed, dataset.where);
+}
+
+/// What write_samples says of the numbers; other programs' files have none.
+constexpr const char* digest_name = "gaussflow_sha256";
+
+void check_digest(const Dataset& dataset, const Tensor& values) {
+  const auto digest = hdf5::text_attribute(dataset.id, digest_name);
+  if (digest && *digest != sample_digest(values, {}))
+    refuse(dataset,
+           fmt::format("is damaged: its numbers differ from its {}; if they were changed on purpose, delete that attribute",
+                       digest_name));
+}
+
+Tensor read_weights(const Reader& file, const std::string& path, std::int64_t samples) {
+  const Dataset dataset = file.dataset(path);
+  check_numbers(dataset);
+  const bool column = dataset.shape.size() == 2 && (dataset.shape[1] == 1 || dataset.shape[0] == 1);
+  if (dataset.shape.size() != 1 && !column)
+    refuse(dataset, fmt::format("has shape [{}], weights need [{}]", fmt::join(dataset.shape, ", "), samples));
+  if (dataset.count() != samples) refuse(dataset, fmt::format("has {} weights for {} samples", dataset.count(), samples));
+  const Tensor weights = read_doubles(dataset).view({-1});
+  check_digest(dataset, weights);
+  check_weights(weights, dataset.where);
+  return weights;
+}
+
+/// What lies beside a dataset under `name`, if it can be opened: nobody has asked for it.
+std::optional<Dataset> neighbour(const Reader& file, const std::string& path, const std::string& name) {
+  const std::string beside = path.substr(0, path.rfind('/') + 1) + name;
+  if (beside == path || !file.has_dataset(beside)) return std::nullopt;
+  try {
+    return file.dataset(beside);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// Names of the columns beside the samples, when they fit.
+std::vector<std::string> read_names(const Reader& file, const std::string& path, std::int64_t dim) {
+  const auto names = neighbour(file, path, "names");
+  if (!names || names->info.family != Family::text || names->shape != std::vector<std::int64_t>{dim}) return {};
+  return hdf5::read_texts(*names, 1 << 20);
+}
+
+void check_fill(const Dataset& dataset, const Tensor& samples) {
+  for (const char* name : {"_FillValue", "missing_value"}) {
+    const auto fill = hdf5::number_attribute(dataset.id, name);
+    if (!fill || std::isnan(*fill)) continue;
+    if (const Marked marked = rows_that_hold(samples, *fill, dataset.info.size == 4); marked.rows > 0)
+      refuse(dataset, fmt::format("has {} of {} rows marked missing ({} = {}), the first is row {}; drop them first",
+                                  marked.rows, samples.size(0), name, number_text(*fill), marked.first));
+  }
+}
+
+std::vector<std::int64_t> reversed_axes(std::int64_t rank) {
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return axes;
+}
+
+/// "row 5, column 1" of a flat index; "[1, 5, 1]" where there are other than two axes.
+std::string place(std::int64_t flat, at::IntArrayRef shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0; flat /= shape[axis]) index[axis] = flat % shape[axis];
+  return index.size() == 2 ? fmt::format("row {}, column {}", index[0], index[1])
+                           : fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+/// Says that weights lie beside the samples and are not used, unless they are all equal or no weights at all.
+void note_weights(const Reader& file, const std::string& path, std::int64_t samples, std::vector<std::string>& notes) {
+  const auto found = neighbour(file, path, "weights");
+  if (!found || !found->info.numeric() || found->shape != std::vector<std::int64_t>{samples}) return;
+  Tensor weights;
+  try {
+    weights = read_weights(file, found->path, samples);
+  } catch (const InputError&) {
+    return;
+  }
+  if (!at::equal(weights, weights.slice(0, 0, 1).expand_as(weights)))
+    notes.push_back(
+        fmt::format("{} is not used: every sample counts the same; target.weights: {} uses it", found->where, found->path));
+}
+
+}  // namespace
+
+SampleFile read_samples(const DataRef& ref, const SampleOptions& options) {
+  const Reader file(ref.file);
+  const Dataset dataset = file.dataset(ref.dataset.empty() ? only_candidate(file) : ref.dataset);
+  check_numbers(dataset);
+  SampleFile result;
+  result.dataset = dataset.path;
+  check_matrix(dataset);
+  const bool reversed = has_reversed_axes(dataset);
+  Tensor values = read_doubles(dataset, options.transpose || reversed);
+  check_digest(dataset, values);
+  if (reversed) {
+    values = values.t();
+    result.notes.push_back(
+        fmt::format("{} was written by MATLAB, which stores axes reversed: read as {}", dataset.where, shape_text(values)));
+  }
+  if (dataset.info.family == Family::floating && dataset.info.size > 8)
+    result.notes.push_back(fmt::format("{} holds {}: rounded to fp64", dataset.where, dataset.info.name));
+  result.samples = as_matrix(values, options.transpose, dataset.where, result.notes);
+  check_fill(dataset, result.samples);
+  check_samples(result.samples, dataset.where, result.notes);
+  result.names = read_names(file, result.dataset, result.samples.size(1));
+  if (!options.weights.empty())
+    result.weights = read_weights(file, options.weights, result.samples.size(0));
+  else
+    note_weights(file, result.dataset, result.samples.size(0), result.notes);
+  result.digest = sample_digest(result.samples, result.weights);
+  return result;
+}
+
+Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes) {
+  const Reader file(ref.file);
+  const Dataset dataset = file.dataset(ref.dataset.empty() ? only_candidate(file) : ref.dataset);
+  check_numbers(dataset);
+  Tensor values;
+  if (dataset.info.family == Family::floating && dataset.info.size <= 4) {
+    hdf5::check_memory(dataset, 4);
+    hdf5::check_storage(dataset);
+    values = hdf5::read(dataset, at::kFloat);
+  } else {
+    values = read_doubles(dataset, has_reversed_axes(dataset));
+  }
+  if (has_reversed_axes(dataset)) values = at::permute(values, reversed_axes(values.dim())).contiguous();
+  if (const Marked bad = first_non_finite(values); bad.rows > 0)
+    refuse(dataset, fmt::format("has {} of {} numbers that are not finite, the first at {}", bad.rows, values.numel(),
+                                place(bad.first, values.sizes())));
+  if (attributes != nullptr) {
+    const hdf5::Handle root = file.object("/");
+    for (const std::string& name : hdf5::attribute_names(root))
+      if (const auto value = hdf5::number_attribute(root, name)) (*attributes)[name] = *value;
+  }
+  return values;
+}
+
+void write_samples(const std::filesystem::path& file, const Tensor& samples, const Tensor& weights,
+                   const std::vector<std::string>& names, const SampleAttributes& attributes) {
+  const std::int64_t count = samples.size(0);
+  const Arrays arrays{
+      {"/samples", samples},
+      {"/weights", weights.defined() ? weights : at::full({count}, 1.0 / static_cast<double>(count), at::kDouble)}};
+  const std::int64_t bytes = static_cast<std::int64_t>(samples.nbytes()) + count * 8 + (1 << 16);
+  replace_file(file, [&](const std::filesystem::path& temporary) {
+    hdf5::Writer out(temporary, file, {.reserve = bytes});
+    for (const auto& [name, text] : attributes.texts) out.attribute("/", name, text);
+    for (const auto& [name, number] : attributes.numbers) out.attribute("/", name, number);
+    for (const auto& [path, values] : arrays) {
+      out.tensor(path, values);
+      out.attribute(path, digest_name, sample_digest(values.detach().to(at::kCPU, at::kDouble).contiguous(), {}));
+    }
+    if (!names.empty()) out.texts("/names", names);
+    out.close();
+    check_written(temporary, file, arrays);
+  });
+}
+
+}  // namespace gaussflow::io

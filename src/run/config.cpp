@@ -1,0 +1,160 @@
+#include "run/config.hpp"
+
+#include "gaussflow/core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+namespace gaussflow::run {
+
+namespace {
+
+using config::Form;
+using config::Json;
+using config::KeyInfo;
+using config::Resume;
+using config::Schema;
+
+const std::map<std::string, FlowPlugin>& flows() { return Registry<FlowPlugin>::instance().entries(); }
+const std::map<std::string, TargetPlugin>& targets() { return Registry<TargetPlugin>::instance().entries(); }
+
+const Schema<OutputOptions>& output_schema() {
+  static const auto schema =
+      Schema<OutputOptions>("what is recorded")
+          .key("metrics", &OutputOptions::metrics,
+               {.doc = "steps between rows of metrics.csv; 0: none; auto: 200 rows over the horizon",
+                .min = 0,
+                .resume = Resume::free})
+          .key("trajectory", &OutputOptions::trajectory,
+               {.doc = "steps between frames; 0: none; auto: 20 frames, none where a frame is over 4 MB",
+                .min = 0,
+                .resume = Resume::free});
+  return schema;
+}
+
+const Schema<CheckpointOptions>& checkpoint_schema() {
+  static const auto schema =
+      Schema<CheckpointOptions>("how much work a kill may cost")
+          .key("every", &CheckpointOptions::every, {.doc = "interval between checkpoints", .resume = Resume::free})
+          .key("keep", &CheckpointOptions::keep,
+               {.doc = "how many are kept, the newest first", .min = 1, .max = 1e6, .resume = Resume::free})
+          .main("every");
+  return schema;
+}
+
+const Schema<RunConfig>& schema() {
+  static const auto schema =
+      Schema<RunConfig>("a run")
+          .key("name", &RunConfig::name,
+               {.doc = "of the run and its folder runs/NAME; auto: the config's file name", .resume = Resume::free})
+          .key("seed", &RunConfig::seed, {.doc = "of all random numbers", .min = 0, .required = true})
+          .key("meta", &RunConfig::meta, {.doc = "anything you want to keep with the run", .resume = Resume::free})
+          .choice(Form::typed, "flow", &RunConfig::flow, flows, {.doc = "what moves the particles", .required = true})
+          .choice(Form::one_of, "target", &RunConfig::target, targets,
+                  {.doc = "what they are moved towards", .required = true})
+          .section("particles", &RunConfig::particles, particle_schema(), {})
+          .section("kernel", &RunConfig::kernel, kernel_schema(), {})
+          .section("step", &RunConfig::step, step_schema(), {})
+          .section("compute", &RunConfig::compute, compute_schema(), {})
+          .section("output", &RunConfig::output, output_schema(), {})
+          .section("checkpoint", &RunConfig::checkpoint, checkpoint_schema(), {});
+  return schema;
+}
+
+/// Calls visit(path, key, value) for every leaf of a resolved config. A choice's entries are sections: {NAME: {keys}}, or
+/// {type: NAME, keys} whose keys stand beside `type`.
+void for_each_key(const Json& section, const std::vector<KeyInfo>& keys, const std::string& path,
+                  const std::function<void(const std::string&, const KeyInfo&, const Json&)>& visit) {
+  if (!section.is_object()) return;
+  for (const KeyInfo& key : keys) {
+    if (!section.contains(key.name)) continue;
+    const Json& value = section[key.name];
+    const std::string inner = path.empty() ? key.name : path + "." + key.name;
+    if (key.children.empty() && key.type != "section") {
+      visit(inner, key, value);
+    } else if (value.is_object() && value.contains("type") && !key.choices.empty()) {
+      KeyInfo type;
+      type.name = "type";
+      visit(inner + ".type", type, value["type"]);
+      for (const KeyInfo& entry : key.children)
+        if (value["type"] == entry.name) for_each_key(value, entry.children, inner, visit);
+    } else {
+      // Which entry was chosen counts even where it has no keys.
+      if (!key.choices.empty() && value.is_object() && !value.empty()) {
+        KeyInfo chosen;
+        chosen.name = key.name;
+        visit(inner, chosen, Json(value.begin().key()));
+      }
+      for_each_key(value, key.children, inner, visit);
+    }
+  }
+}
+
+bool is_path(const KeyInfo& key) { return key.type.starts_with("FILE"); }
+
+}  // namespace
+
+Json RunConfig::resolved() const { return schema().write(*this); }
+
+Json RunConfig::relocated(const std::filesystem::path& directory) const {
+  Json json = resolved();
+  const auto base = std::filesystem::absolute(directory).lexically_normal();
+  for_each_key(resolved(), schema().keys(), "", [&](const std::string& path, const KeyInfo& key, const Json& value) {
+    if (!is_path(key) || !value.is_string()) return;
+    std::string pointer = "/" + path;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    json[Json::json_pointer(pointer)] =
+        std::filesystem::absolute(value.get<std::string>()).lexically_normal().lexically_relative(base).string();
+  });
+  return json;
+}
+
+Json RunConfig::fixed() const {
+  Json json = Json::object();
+  for_each_key(resolved(), schema().keys(), "", [&](const std::string& path, const KeyInfo& key, const Json& value) {
+    if (key.options.resume == Resume::fixed && !is_path(key)) json[path] = value;
+  });
+  return json;
+}
+
+RunConfig read_config(const config::Node& root, std::vector<std::string>* warnings) {
+  config::Diagnostics diagnostics;
+  RunConfig config = schema().read(root, diagnostics);
+  diagnostics.throw_if_any();
+  if (warnings) warnings->insert(warnings->end(), diagnostics.warnings().begin(), diagnostics.warnings().end());
+  config.horizon_given = config.step.horizon.has_value();
+  SimulationOptions options = config.simulation();
+  Simulation::resolve(options, config.flow.make()->traits());
+  config.kernel = options.kernel;
+  config.step = options.step;
+  return config;
+}
+
+RunConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                      std::vector<std::string>* warnings) {
+  config::Node root = config::load_yaml(file);
+  config::Diagnostics diagnostics;
+  for (const std::string& assignment : overrides)
+    config::apply_override(root, assignment, std::filesystem::current_path(), diagnostics);
+  diagnostics.throw_if_any();
+  RunConfig config = read_config(root, warnings);
+  if (!config.name) config.name = file.stem().string();
+  return config;
+}
+
+std::vector<KeyInfo> config_keys() { return schema().keys(); }
+
+std::vector<Difference> differences(const Json& before, const Json& now) {
+  std::vector<Difference> result;
+  const auto text = [](const Json& json, const std::string& key) {
+    return json.contains(key) ? config::to_yaml_flow(json[key]) : std::string("-");
+  };
+  for (const auto& [key, value] : before.items())
+    if (!now.contains(key) || now[key] != value) result.push_back({key, text(before, key), text(now, key)});
+  for (const auto& [key, value] : now.items())
+    if (!before.contains(key)) result.push_back({key, "-", text(now, key)});
+  return result;
+}
+
+}  // namespace gaussflow::run

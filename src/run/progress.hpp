@@ -1,0 +1,36 @@
+#pragma once
+/// What the user sees while it runs, on stderr: a bar on a terminal, else a line at 1, 2, 5, 10 … % and every 60 s.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace gaussflow::run {
+
+enum class ProgressMode { automatic, bar, plain, none };
+
+class Progress {
+ public:
+  Progress(ProgressMode mode, std::int64_t first, std::int64_t count);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `detail` ("mmd2 3.1e-04  tau 4.2") is shown beside step, speed and remaining time.
+  void show(std::int64_t step, const std::string& detail);
+
+  /// Ends the bar's line, so that a message can follow.
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  ProgressMode mode_;
+  std::int64_t first_;
+  std::int64_t count_;
+  Clock::time_point start_;
+  Clock::time_point last_;
+  double next_percent_ = 1;
+  bool open_line_ = false;
+};
+
+}  // namespace gaussflow::run

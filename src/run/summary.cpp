@@ -1,0 +1,119 @@
+#include "run/summary.hpp"
+
+#include "gaussflow/core/text.hpp"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace gaussflow::run {
+
+Moments sample_moments(const Tensor& x, const Tensor& weights) {
+  const Tensor points = x.to(at::kCPU, at::kDouble);
+  if (!weights.defined())
+    return {points.mean(0), points.size(0) > 1 ? points.std(0) : at::zeros({points.size(1)}, at::kDouble)};
+  const Tensor w = weights.to(at::kCPU, at::kDouble).unsqueeze(1);
+  const Tensor mean = (w * points).sum(0);
+  return {mean, (w * (points - mean).square()).sum(0).sqrt()};
+}
+
+std::string moments_table(const Moments& found, const std::optional<Moments>& reference,
+                          const std::vector<std::string>& names, std::size_t limit) {
+  const std::vector<double> mean = to_vector(found.mean), sd = to_vector(found.sd);
+  std::size_t wide = 9;
+  for (const std::string& name : names) wide = std::max(wide, std::min<std::size_t>(name.size(), 28));
+  std::string text = fmt::format("  {:<{}} {:>10} {:>10}", "", wide, "mean", "sd");
+  std::vector<double> ref_mean, ref_sd;
+  if (reference) {
+    ref_mean = to_vector(reference->mean);
+    ref_sd = to_vector(reference->sd);
+    text += fmt::format("   {:>10} {:>10}", "reference", "sd");
+  }
+  text += "\n";
+  double squares = 0, ratio = 0, low = INFINITY, high = 0;
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    if (reference) {
+      const double error = (mean[i] - ref_mean[i]) / ref_sd[i];
+      const double r = sd[i] * sd[i] / (ref_sd[i] * ref_sd[i]);
+      squares += error * error;
+      ratio += r;
+      low = std::min(low, r);
+      high = std::max(high, r);
+    }
+    if (i >= limit) continue;
+    text += fmt::format("  {:<{}} {:>10.4g} {:>10.4g}", std::string_view(names[i]).substr(0, wide), wide, mean[i], sd[i]);
+    if (reference) text += fmt::format("   {:>10.4g} {:>10.4g}", ref_mean[i], ref_sd[i]);
+    text += "\n";
+  }
+  if (mean.size() > limit) text += fmt::format("  … and {} more in samples.h5\n", mean.size() - limit);
+  if (reference) {
+    const auto d = static_cast<double>(mean.size());
+    text += fmt::format(
+        "  against the reference: rms error of the means {:.3f} sd, variance ratio {:.3f} (from {:.3f} to {:.3f})\n",
+        std::sqrt(squares / d), ratio / d, low, high);
+  }
+  return text;
+}
+
+std::string scatter(const Tensor& x, const std::vector<std::string>& names, int width, int height) {
+  const Tensor points = x.to(at::kCPU, at::kDouble);
+  const std::int64_t n = points.size(0);
+  if (n == 0) return "";
+  const bool flat = points.size(1) < 2;
+  const Tensor horizontal = points.select(1, 0).contiguous();
+  const Tensor vertical = flat ? Tensor() : points.select(1, 1).contiguous();
+  const auto range = [](const Tensor& t) {
+    double low = t.min().item<double>(), high = t.max().item<double>();
+    if (low == high) {
+      low -= 0.5;
+      high += 0.5;
+    }
+    return std::array<double, 2>{low, high};
+  };
+  const auto cell = [](double value, const std::array<double, 2>& r, int cells) {
+    return std::clamp(static_cast<int>((value - r[0]) / (r[1] - r[0]) * cells), 0, cells - 1);
+  };
+  const auto rx = range(horizontal);
+  std::vector<int> counts(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 0);
+  std::array<double, 2> ry{0, 1};
+  if (flat) {
+    std::vector<int> bars(static_cast<std::size_t>(width), 0);
+    for (std::int64_t i = 0; i < n; ++i) ++bars[cell(horizontal.const_data_ptr<double>()[i], rx, width)];
+    const int top = *std::max_element(bars.begin(), bars.end());
+    ry = {0, static_cast<double>(top)};
+    for (int c = 0; c < width; ++c)
+      for (int r = 0; r < bars[c] * height / std::max(top, 1); ++r)
+        counts[static_cast<std::size_t>((height - 1 - r) * width + c)] = 3;
+  } else {
+    ry = range(vertical);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const int c = cell(horizontal.const_data_ptr<double>()[i], rx, width);
+      const int r = height - 1 - cell(vertical.const_data_ptr<double>()[i], ry, height);
+      ++counts[static_cast<std::size_t>(r * width + c)];
+    }
+  }
+  std::string text = fmt::format("  {} {}\n", flat ? "count" : names[1], number_text(std::round(ry[1] * 1e3) / 1e3));
+  for (int r = 0; r < height; ++r) {
+    text += "  |";
+    for (int c = 0; c < width; ++c) {
+      constexpr std::string_view shades = " .:o#@";
+      const int count = counts[static_cast<std::size_t>(r * width + c)];
+      text += shades[static_cast<std::size_t>(count == 0   ? 0
+                                              : count == 1 ? 1
+                                              : count == 2 ? 2
+                                              : count <= 4 ? 3
+                                              : count <= 8 ? 4
+                                                           : 5)];
+    }
+    text += "|\n";
+  }
+  text += fmt::format("  {:<8.3g}{:^{}}{:>8.3g}   ({} from {:.3g})\n", rx[0], names[0], width - 14, rx[1],
+                      flat ? "count" : names[1], ry[0]);
+  return text;
+}
+
+}  // namespace gaussflow::run

@@ -1,0 +1,26 @@
+#pragma once
+/// The end of a run in words and numbers, and a character scatter of the first two coordinates.
+
+#include "gaussflow/core/tensor.hpp"
+#include "gaussflow/flow/simulation.hpp"
+#include "gaussflow/target/target.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gaussflow::run {
+
+/// Weighted mean and sd of each column of x [N, D]; weights [N] sum to 1, undefined: equal. The sd has ddof 1 for equal
+/// weights.
+Moments sample_moments(const Tensor& x, const Tensor& weights);
+
+/// A table of mean and sd per coordinate, up to `limit` of them; beside them a reference where one is given, and then the line
+/// "rms error in sd …, variance ratio …".
+std::string moments_table(const Moments& found, const std::optional<Moments>& reference,
+                          const std::vector<std::string>& names, std::size_t limit = 40);
+
+/// Particles of [N, D≥2] (a histogram for D = 1) as a block of characters with axis labels.
+std::string scatter(const Tensor& x, const std::vector<std::string>& names, int width = 64, int height = 20);
+
+}  // namespace gaussflow::run

@@ -1,0 +1,213 @@
+#include "gaussflow/core/error.hpp"
+#include "gaussflow/core/random.hpp"
+#include "gaussflow/kernel/gauss_sum.hpp"
+#include "gaussflow/kernel/reweight.hpp"
+
+#include "kernel/autograd.hpp"
+#include "kernel/contract.hpp"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include <functional>
+
+using namespace gaussflow;
+using torch::autograd::grad;
+
+namespace {
+
+const std::vector<Reduction> reductions{Reduction::automatic, Reduction::reference, Reduction::reweight, Reduction::prescale,
+                                        Reduction::logit};
+
+Tensor draw(std::vector<std::int64_t> shape, std::uint64_t step) {
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  return normal({21, Stream::data, step}, rows, shape.back()).view(shape);
+}
+
+struct Inputs {
+  Tensor q, k, v, tau;
+  std::vector<Tensor> list() const { return {q, k, v, tau}; }
+};
+
+Inputs inputs(std::int64_t B, std::int64_t M, std::int64_t N, std::int64_t D, std::int64_t C) {
+  const double scale = 1 / std::sqrt(static_cast<double>(D));
+  return {(draw({B, M, D}, 1) * scale + 3).requires_grad_(), (draw({B, N, D}, 2) * scale + 3).requires_grad_(),
+          draw({B, N, C}, 3).requires_grad_(), at::scalar_tensor(0.8, at::kDouble).requires_grad_()};
+}
+
+/// The formula as it stands, by elementary operations alone: the oracle, with its own autograd.
+Tensor naive(const Inputs& x) {
+  const Tensor difference = x.q.unsqueeze(2) - x.k.unsqueeze(1);
+  return at::matmul(at::exp(-0.5 * x.tau * difference.square().sum(3)), x.v);
+}
+
+double distance(const Tensor& a, const Tensor& b) { return ((a - b).norm() / (b.norm() + 1e-300)).item<double>(); }
+
+}  // namespace
+
+TEST_CASE("first derivatives of every reduction are those of the formula") {
+  for (const Reduction reduction : reductions)
+    for (const auto& [D, C] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {3, 1}, {2, 3}, {5, 7}, {33, 2}}) {
+      CAPTURE(name_of(reduction));
+      CAPTURE(D);
+      CAPTURE(C);
+      const Inputs x = inputs(2, 40, 150, D, C);
+      const Tensor w = draw({2, 40, C}, 4);
+      const auto expected = grad({naive(x)}, x.list(), {w});
+      const auto found = grad({gauss_sum(x.q, x.k, x.v, x.tau, {.reduction = reduction})}, x.list(), {w});
+      for (std::size_t i = 0; i < 4; ++i) CHECK(distance(found[i], expected[i]) < 1e-12);
+    }
+}
+
+TEST_CASE("second derivatives exist for every reduction and are those of the formula") {
+  for (const Reduction reduction : reductions)
+    for (const std::int64_t C : {1, 3}) {
+      CAPTURE(name_of(reduction));
+      CAPTURE(C);
+      const Inputs x = inputs(1, 12, 20, 2, C);
+      const Tensor w = draw({1, 12, C}, 4).requires_grad_();
+      const auto second = [&](const Tensor& s) {
+        const auto first = grad({s}, x.list(), {w}, true, true);
+        Tensor total;
+        for (std::size_t i = 0; i < 4; ++i) {
+          const Tensor term = (first[i] * (first[i].detach() + 1)).sum();
+          total = total.defined() ? total + term : term;
+        }
+        std::vector<Tensor> all = x.list();
+        all.push_back(w);
+        return grad({total}, all);
+      };
+      const auto expected = second(naive(x)), found = second(gauss_sum(x.q, x.k, x.v, x.tau, {.reduction = reduction}));
+      for (std::size_t i = 0; i < expected.size(); ++i) CHECK(distance(found[i], expected[i]) < 1e-11);
+    }
+}
+
+TEST_CASE("third derivatives exist") {
+  const Inputs x = inputs(1, 4, 5, 2, 1);
+  const auto third = [&](const Tensor& s) {
+    const Tensor g = grad({s.sum()}, {x.q}, {}, true, true)[0];
+    const Tensor h = grad({g.square().sum()}, {x.q}, {}, true, true)[0];
+    return grad({h.square().sum()}, {x.q})[0];
+  };
+  CHECK(distance(third(gauss_sum(x.q, x.k, x.v, x.tau, {})), third(naive(x))) < 1e-11);
+}
+
+TEST_CASE("gradients agree with finite differences of the sum itself") {
+  const Inputs x = inputs(1, 5, 6, 2, 2);
+  const Tensor w = draw({1, 5, 2}, 4);
+  const auto value = [&](const std::vector<Tensor>& y) {
+    return (gauss_sum(y[0], y[1], y[2], y[3], {}) * w).sum().item<double>();
+  };
+  const auto found = grad({gauss_sum(x.q, x.k, x.v, x.tau, {})}, x.list(), {w});
+  for (std::size_t i = 0; i < 4; ++i) {
+    std::vector<Tensor> moved = x.list();
+    for (Tensor& t : moved) t = t.detach().clone();
+    const Tensor entries = moved[i].view(-1), gradient = found[i].reshape(-1);
+    for (std::int64_t j = 0; j < entries.numel(); ++j) {
+      constexpr double h = 1e-5;
+      const double here = entries[j].item<double>();
+      entries[j].fill_(here + h);
+      const double above = value(moved);
+      entries[j].fill_(here - h);
+      const double below = value(moved);
+      entries[j].fill_(here);
+      CHECK((above - below) / (2 * h) == doctest::Approx(gradient[j].item<double>()).epsilon(1e-7));
+    }
+  }
+}
+
+TEST_CASE("eq. 8, autograd through attention and the formula agree") {
+  const Inputs x = inputs(1, 60, 300, 4, 1);
+  const Tensor expected = grad({naive(x).sum()}, {x.q})[0];
+  const ValueAndGradient eq8 = gauss_sum_with_gradient(x.q, x.k, x.v.squeeze(2), {.tau = 0.8});
+  CHECK(distance(eq8.gradient.detach(), expected) < 1e-13);
+  CHECK(distance(grad({reweight(x.q, x.k, x.v, {.tau = 0.8}).sum().sum()}, {x.q})[0], expected) < 1e-13);
+  CHECK(distance(gauss_sum_gradient(x.q, x.k, x.v, {.tau = 0.8}).detach().squeeze(2), expected) < 1e-13);
+}
+
+TEST_CASE("autograd through reweight reaches keys and values too, lower halves counted once") {
+  for (const auto dtype : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16})
+    for (const double spread : {1.0, 6.0}) {  // the wide one splits coordinates in half types
+      CAPTURE(dtype_name(dtype));
+      CAPTURE(spread);
+      const Inputs wide = inputs(1, 30, 50, 2, 2);
+      const Inputs x{((wide.q.detach() - 3) * spread).requires_grad_(), ((wide.k.detach() - 3) * spread).requires_grad_(),
+                     wide.v, at::scalar_tensor(1.0, at::kDouble)};
+      if (spread > 1 && !(dtype == at::kHalf || dtype == at::kBFloat16)) continue;
+      const Tensor w = draw({1, 30, 2}, 4);
+      const auto expected = grad({naive(x)}, {x.q, x.k, x.v}, {w});
+      const auto found = grad({reweight(x.q, x.k, x.v, {.compute_dtype = dtype}).sum()}, {x.q, x.k, x.v}, {w});
+      const double tolerance = (dtype == at::kDouble || dtype == at::kFloat ? 16 : 8) * contract::eps(dtype) * spread;
+      for (std::size_t i = 0; i < 3; ++i) CHECK(distance(found[i], expected[i]) < tolerance);
+    }
+}
+
+TEST_CASE("single precision gradients keep single precision") {
+  for (const Reduction reduction : reductions)
+    for (const std::int64_t C : {1, 5}) {
+      CAPTURE(name_of(reduction));
+      const Inputs x = inputs(2, 300, 200, 3, C);
+      const Tensor w = draw({2, 300, C}, 4);
+      const auto expected = grad({naive(x)}, x.list(), {w});
+      const auto f = [](const Tensor& t) { return t.detach().to(at::kFloat).requires_grad_(); };
+      const Inputs y{f(x.q), f(x.k), f(x.v), f(x.tau)};
+      const auto found = grad({gauss_sum(y.q, y.k, y.v, y.tau, {.reduction = reduction})}, y.list(), {w.to(at::kFloat)});
+      for (std::size_t i = 0; i < 4; ++i) {
+        CHECK((found[i].scalar_type() == at::kFloat));
+        CHECK(distance(found[i].to(at::kDouble), expected[i]) < 4e-6);
+      }
+    }
+}
+
+TEST_CASE("att-07: upstream gradients may have any strides") {
+  for (const std::int64_t C : {1, 4}) {
+    const Inputs x = inputs(1, 30, 40, 3, C);
+    const Tensor q = x.q.detach().squeeze(0).requires_grad_(), k = x.k.detach().squeeze(0), v = x.v.detach().squeeze(0);
+    const auto s = [&] { return gauss_sum(q, k, v, {.tau = 0.8}); };
+    const Tensor gradients = gauss_sum_gradient(q.detach(), k, v, {.tau = 0.8});  // [M, C, D]
+    const Tensor w = draw({C, 30}, 4);
+    CHECK(distance(grad({s().sum()}, {q})[0], gradients.sum(1)) < 1e-13);
+    CHECK(distance(grad({(s().t() * w).sum()}, {q})[0], (gradients * w.t().unsqueeze(2)).sum(1)) < 1e-13);
+    CHECK(distance(grad({s().slice(1, 0, C, 2).sum()}, {q})[0], gradients.slice(1, 0, C, 2).sum(1)) < 1e-13);
+  }
+}
+
+TEST_CASE("ker-16: the gradient at coincident points is finite and that of the formula") {
+  const Tensor x = tensor_from({0, 0, 0, 0, 1, 0, 0, 2}, 4, 2), v = at::ones({4, 1}, at::kDouble);
+  const auto expected = oracle::gradient(x, x, v, 1);
+  const ValueAndGradient f = gauss_sum_with_gradient(x, x, v.squeeze(1), {});
+  CHECK((oracle::matrix(f.gradient) - expected).norm() < 1e-15);
+  const Tensor q = x.clone().requires_grad_();
+  CHECK((oracle::matrix(grad({gauss_sum(q, x, v, {}).sum()}, {q})[0]) - expected).norm() < 1e-15);
+  const Tensor same = x.clone().requires_grad_();  // q and k one tensor: both roles count
+  CHECK((oracle::matrix(grad({gauss_sum(same, same, v, {}).sum()}, {same})[0]) - 2 * expected).norm() < 1e-15);
+}
+
+TEST_CASE("att-05: autograd through reweight stays finite where the sum underflows") {
+  const Tensor q = (draw({64, 62}, 1) * .1 + 3).to(at::kFloat).requires_grad_(),
+               k = (draw({703, 62}, 2) * .1 - 3).to(at::kFloat);
+  const Tensor v = draw({703, 1}, 3).to(at::kFloat);
+  for (const auto dtype : {at::kHalf, at::kBFloat16}) {
+    Tensor s;
+    try {
+      s = reweight(q, k, v, {.compute_dtype = dtype}).sum();
+    } catch (const UnsupportedError&) {
+      continue;  // refused with the number: the sum is far below what the dtype resolves
+    }
+    const Tensor g = grad({s.sum()}, {q})[0];
+    CHECK(at::isfinite(g).all().item<bool>());
+    CHECK(g.abs().max().item<double>() < 1e-30);
+  }
+  const Tensor g = grad({gauss_sum(q, k, v, {}).sum()}, {q})[0];
+  CHECK(g.abs().max().item<double>() == 0);
+}
+
+TEST_CASE("two backward passes give the same bits") {
+  for (const std::int64_t C : {1, 4}) {
+    const Inputs x = inputs(1, 500, 400, 3, C);
+    const auto once = [&] { return grad({gauss_sum(x.q, x.k, x.v, x.tau, {}).square().sum()}, x.list()); };
+    const auto a = once(), b = once();
+    for (std::size_t i = 0; i < a.size(); ++i) CHECK(at::equal(a[i], b[i]));
+  }
+}
