@@ -288,7 +288,14 @@ void Run::summary(const Verdict& verdict) {
 
 }  // namespace
 
-bool can_resume(const fs::path& directory) { return !io::list_checkpoints(directory / "checkpoints").empty(); }
+bool can_resume(const fs::path& directory) {
+  if (!io::list_checkpoints(directory / "checkpoints").empty()) return true;
+  // Checkpoints that were found damaged are work all the same: never a silent fresh start over them.
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory / "checkpoints", ignored))
+    if (entry.path().extension() == ".bad") return true;
+  return false;
+}
 
 ExitCode start(const RunConfig& config, const std::string& config_text, const Request& request) {
   const Parts parts = make_parts(config);

@@ -35,7 +35,7 @@ struct Continuation {
 };
 ExitCode resume(const Continuation& continuation, const Request& request);
 
-/// Does the folder hold a checkpoint file?
+/// Does the folder hold a checkpoint, good or bad?
 bool can_resume(const std::filesystem::path& directory);
 
 }  // namespace gaussflow::run

@@ -120,6 +120,18 @@ seed: 3
             file["x"][0, 0] += 1e-12
         self.refuses("resume", "r", "--until-step", "30", code=5, words=["target's data changed"])
 
+    def test_damaged_checkpoints_never_lead_to_a_silent_fresh_start(self):
+        self.gaussflow("run", "mmd.yaml", "-o", "r", "-q", "--steps", "30")
+        for checkpoint in self.checkpoints("r"):
+            data = bytearray(checkpoint.read_bytes())
+            data[len(data) // 2] ^= 1
+            checkpoint.write_bytes(data)
+        for _ in range(2):  # the first one renames them
+            self.refuses("resume", "r", code=5)
+            self.refuses("run", "mmd.yaml", "-o", "r", "--resume", "auto", code=5)
+        self.assertEqual(len(list((self.folder / "r/checkpoints").glob("*.bad"))), 2)
+        self.assertTrue((self.folder / "r/samples.h5").exists())
+
     def test_a_flipped_bit_falls_back_to_the_checkpoint_before(self):
         self.gaussflow("run", "mmd.yaml", "-o", "a", "-q")
         self.gaussflow("run", "mmd.yaml", "-o", "b", "-q", "--steps", "100", "--set", "checkpoint.keep=3")
