@@ -1,5 +1,7 @@
 #include "notation.hpp"
 
+#include "text.hpp"
+
 #include <algorithm>
 
 namespace gaussflow::config {
@@ -45,6 +47,16 @@ std::optional<NotationFault> notation_fault(std::string_view text, std::size_t a
       return NotationFault{"tag !: tags are not accepted", "quote a text; leave the tag out otherwise"};
     default:
       break;
+  }
+  return std::nullopt;
+}
+
+std::optional<NotationFault> value_fault(std::string_view value) {
+  for (std::size_t at = 0; at < value.size();) {
+    const std::size_t length = utf8_length(value, at);
+    if (length == 0) return NotationFault{"an escape that is not accepted", "\\_ and \\N are not: write the character"};
+    if (value[at] == '\0') return NotationFault{"a NUL character", "remove it"};
+    at += length;
   }
   return std::nullopt;
 }

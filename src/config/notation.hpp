@@ -17,4 +17,8 @@ struct NotationFault {
 /// never closed, a text behind | or >, a bare ! tag.
 std::optional<NotationFault> notation_fault(std::string_view text, std::size_t at);
 
+/// What is wrong with the value of a scalar: yaml-cpp turns the escapes \_ and \N into bytes that are no UTF-8, and a NUL
+/// would end a file name.
+std::optional<NotationFault> value_fault(std::string_view value);
+
 }  // namespace gaussflow::config

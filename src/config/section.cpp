@@ -12,9 +12,30 @@ namespace gaussflow::config {
 
 namespace {
 
-/// "did you mean 'bandwidth'?", or the keys there are.
-std::string key_hint(const std::string& word, const std::vector<std::string>& names) {
-  const std::string near = closest(word, names);
+bool has_key(const std::vector<KeyInfo>& keys, const std::string& name) {
+  return std::any_of(keys.begin(), keys.end(), [&](const KeyInfo& key) { return key.name == name; });
+}
+
+/// "kernel.tau" for a tau that stands a level too high; empty when no section here has such a key.
+std::string a_level_down(const std::string& word, const std::vector<Section::Key>& keys, const void* object,
+                         const Diagnostics& diagnostics) {
+  const auto is_or_has = [&](const KeyInfo& entry) { return entry.name == word || has_key(entry.children, word); };
+  for (const Section::Key& key : keys) {
+    const KeyInfo info = key.info(object);
+    const bool choice = info.kind == KeyInfo::Kind::one_of || info.kind == KeyInfo::Kind::typed;
+    if (choice ? std::any_of(info.children.begin(), info.children.end(), is_or_has) : has_key(info.children, word))
+      return fmt::format("{}.{}", diagnostics.path(key.name), word);
+  }
+  return "";
+}
+
+/// The key that was meant, or the keys there are.
+std::string key_hint(const std::string& word, const std::vector<Section::Key>& keys, const void* object,
+                     const Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const Section::Key& key : keys) names.push_back(key.name);
+  std::string near = a_level_down(word, keys, object, diagnostics);
+  if (near.empty()) near = closest(word, names);
   if (!near.empty()) return fmt::format("did you mean '{}'?", near);
   return names.empty() ? "there are no keys here" : fmt::format("keys: {}", fmt::join(names, ", "));
 }
@@ -57,12 +78,10 @@ Node expand_shorthand(const Node& node, const std::string& main, Diagnostics& di
 void Section::read(void* object, const Node& node, Diagnostics& diagnostics) const {
   const std::size_t errors_before = diagnostics.error_count();
   const Node map = expand_shorthand(node, main, diagnostics);
-  std::vector<std::string> names;
-  for (const Key& key : keys) names.push_back(key.name);
   for (const Node::Entry& entry : map.entries)
-    if (std::find(names.begin(), names.end(), entry.key) == names.end())
+    if (std::none_of(keys.begin(), keys.end(), [&](const Key& key) { return key.name == entry.key; }))
       diagnostics.error(entry.mark, fmt::format("unknown key '{}'{}", printable(entry.key), diagnostics.in_section()),
-                        diagnostics.full() ? "" : key_hint(entry.key, names));
+                        diagnostics.full() ? "" : key_hint(entry.key, keys, object, diagnostics));
   for (const Key& key : keys) {
     const Node* value = map.find(key.name);
     if (!value && key.options.required)

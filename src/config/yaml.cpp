@@ -102,9 +102,8 @@ class TreeBuilder : public YAML::EventHandler {
     node.kind = Node::Kind::scalar;
     node.text = value;
     node.quoted = tag == "!";
-    if (node.quoted)
-      if (const auto fault = notation_fault(text_, static_cast<std::size_t>(std::max(at.pos, 0))))
-        error(mark(at), fault->message, fault->hint);
+    if (node.quoted) check(at, notation_fault(text_, static_cast<std::size_t>(std::max(at.pos, 0))));
+    check(at, value_fault(value));
     node.mark = mark(at, written_length(at, value));
     add(std::move(node), at, anchor);
   }
@@ -173,6 +172,10 @@ class TreeBuilder : public YAML::EventHandler {
     if (count_ > node_limit)
       refuse(mark(at), fmt::format("more than {} values, aliases counted each time they stand for something", node_limit),
              "large data belong into an HDF5 file");
+  }
+
+  void check(const YAML::Mark& at, const std::optional<NotationFault>& fault) {
+    if (fault) error(mark(at), fault->message, fault->hint);
   }
 
   void check_tag(const YAML::Mark& at, const std::string& tag) {

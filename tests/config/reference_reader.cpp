@@ -48,7 +48,7 @@ Json number(const Node& node) {
 Json integer(const Node& node) { return static_cast<std::int64_t>(number_of(node)); }
 Json text(const Node& node) { return scalar(node); }
 Json boolean(const Node& node) {
-  static const std::regex yes("true|yes|on", std::regex::icase), no("false|no|off", std::regex::icase);
+  static const std::regex yes("true|True|TRUE|yes|Yes|YES|on|On|ON"), no("false|False|FALSE|no|No|NO|off|Off|OFF");
   if (std::regex_match(scalar(node), yes)) return true;
   if (std::regex_match(scalar(node), no)) return false;
   refuse("no boolean");

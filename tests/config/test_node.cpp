@@ -134,6 +134,10 @@ TEST_CASE("what yaml-cpp would drop or bend is refused with its place") {
            Row{"a: 1]\n- b\n", "a.yaml:2:1: "},
            Row{"- a\n- b\n", "a.yaml:1:1: a config is a map of keys, got a list"},
            Row{"a: \"\\q\"\n", "a.yaml:1:"},
+           Row{"a: \"x\\_y\"\n", "a.yaml:1:4: an escape that is not accepted"},
+           Row{"a: \"x\\Ny\"\n", "a.yaml:1:4: an escape that is not accepted"},
+           Row{"\"x\\0\": 1\n", "a.yaml:1:1: a NUL character"},
+           Row{"a: \"\\ud800\"\n", "a.yaml:1:"},
            Row{"a: @b\n", "a.yaml:1:4: a character that cannot start a value"},
        }) {
     INFO(text);

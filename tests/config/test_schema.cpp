@@ -82,6 +82,14 @@ TEST_CASE("an unknown key is named with its section and the key that was meant")
   CHECK(mentions(target("{samples: x, bach: 3}"), "unknown key 'bach' in target.samples"));
 }
 
+TEST_CASE("a key that stands a level too high is told where it belongs") {
+  CHECK(mentions(sample::read(required + "tau: 2\n").errors, "^~~ did you mean 'kernel.tau'?"));
+  CHECK(mentions(sample::read(required + "gradient: eq8\n").errors, "did you mean 'flow.gradient'?"));
+  CHECK(mentions(sample::read(required + "banana: {}\n").errors, "did you mean 'target.banana'?"));
+  CHECK(mentions(section("particles", "{normal: {}}"), "did you mean 'particles.init.normal'?"));
+  CHECK(mentions(sample::read(required, {"tau=2"}).errors, "did you mean 'kernel.tau'?"));
+}
+
 TEST_CASE("a range error says the range and the value") {
   CHECK(sample::read(required + "kernel: {tau: -1}\n").errors ==
         "run.yaml:4:15: kernel.tau must be > 0, got -1\n"
