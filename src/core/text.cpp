@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 
@@ -30,6 +31,14 @@ std::string closest(std::string_view word, const std::vector<std::string>& words
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, std::min<std::size_t>(3, word.size() / 2)) + 1;
   if (word.size() > 64) return best;
+  if (word.size() < 2) {  // any letter is one typing error away from any other: only its case
+    const auto lower = [](const std::string_view w) {
+      return w.empty() ? 0 : std::tolower(static_cast<unsigned char>(w[0]));
+    };
+    for (const std::string& candidate : words)
+      if (candidate.size() == 1 && word.size() == 1 && lower(candidate) == lower(word)) best = candidate;
+    return best;
+  }
   for (const std::string& candidate : words) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
@@ -43,6 +52,28 @@ std::string closest(std::string_view word, const std::vector<std::string>& words
 std::string suggestion(std::string_view word, const std::vector<std::string>& words) {
   const std::string best = closest(word, words);
   return best.empty() ? "" : fmt::format(" (did you mean '{}'?)", best);
+}
+
+std::string file_suggestion(const std::filesystem::path& missing) {
+  const std::filesystem::path folder = missing.has_parent_path() ? missing.parent_path() : std::filesystem::path(".");
+  std::error_code ignored;
+  std::vector<std::string> names;
+  for (auto entry = std::filesystem::directory_iterator(folder, ignored);
+       !ignored && entry != std::filesystem::directory_iterator() && names.size() < 1000; entry.increment(ignored))
+    names.push_back(entry->path().filename().string());
+  const std::string best = closest(missing.filename().string(), names);
+  return best.empty() ? "" : fmt::format(" (did you mean '{}'?)", (missing.parent_path() / best).string());
+}
+
+std::string shell_quoted(const std::string& word) {
+  const auto plain = [](unsigned char c) {
+    return c >= 0x80 || std::isalnum(c) != 0 ||
+           std::string_view("_@%+=:,./-").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word.front() == '-' ? "./" + word : word;
+  std::string quoted = word.starts_with('-') ? "'./" : "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string either(const std::vector<std::string>& words) {

@@ -177,13 +177,7 @@ Descriptor open_regular(const std::filesystem::path& file) {
   if (!descriptor.open()) {
     const int error = errno;
     if (error != ENOENT) throw InputError(fmt::format("cannot read {}: {}", name, reason(error)));
-    std::error_code ignored;
-    std::vector<std::string> neighbours;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_of(file), ignored)) {
-      neighbours.push_back(entry.path().filename().string());
-      if (neighbours.size() == 1000) break;
-    }
-    throw InputError(fmt::format("{} does not exist{}", name, suggestion(file.filename().string(), neighbours)));
+    throw InputError(fmt::format("{} does not exist{}", name, file_suggestion(file)));
   }
   struct stat info;
   if (fstat(descriptor.value(), &info) != 0) throw InputError(fmt::format("cannot read {}: {}", name, reason(errno)));

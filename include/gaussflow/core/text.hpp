@@ -1,6 +1,7 @@
 #pragma once
 /// Words for messages: suggestions and lists.
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,12 @@ std::string closest(std::string_view word, const std::vector<std::string>& words
 
 /// " (did you mean 'bandwidth'?)", or empty.
 std::string suggestion(std::string_view word, const std::vector<std::string>& words);
+
+/// " (did you mean 'configs/quickstart.yaml'?)" of a file or folder that is not there, from its neighbours; or empty.
+std::string file_suggestion(const std::filesystem::path& missing);
+
+/// A word of a command line as a shell reads it back: quoted where it must be, and never taken for an option.
+std::string shell_quoted(const std::string& word);
 
 /// "a, b or c".
 std::string either(const std::vector<std::string>& words);
