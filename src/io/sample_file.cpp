@@ -196,6 +196,19 @@ Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes)
   return values;
 }
 
+Tensor read_labels(const DataRef& ref) {
+  const Reader file(ref.file);
+  const Dataset dataset = file.dataset(ref.dataset);
+  if (dataset.info.family == Family::text) refuse(dataset, "holds text; labels are numbers, one for each row");
+  const bool column = dataset.shape.size() == 2 && (dataset.shape[0] == 1 || dataset.shape[1] == 1);
+  if (dataset.null || (dataset.shape.size() != 1 && !column))
+    refuse(dataset, fmt::format("has shape [{}]; labels are [N], one for each row", fmt::join(dataset.shape, ", ")));
+  if (dataset.info.family != Family::boolean) return read_array(ref).to(at::kDouble).reshape({-1});
+  hdf5::check_memory(dataset, sizeof(double), 2);
+  hdf5::check_storage(dataset);
+  return hdf5::read(dataset, at::kBool).to(at::kDouble).reshape({-1});
+}
+
 void write_samples(const std::filesystem::path& file, const Tensor& samples, const Tensor& weights,
                    const std::vector<std::string>& names, const SampleAttributes& attributes) {
   const std::int64_t count = samples.size(0);

@@ -36,6 +36,9 @@ SampleFile read_samples(const DataRef& ref, const SampleOptions& options = {});
 /// from the rank. Names the first non-finite entry.
 Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes = nullptr);
 
+/// One number for each row, [N] fp64, from a dataset [N], [N, 1] or [1, N]; booleans are 0 and 1. Checked as read_array does.
+Tensor read_labels(const DataRef& ref);
+
 /// What samples.h5 holds beside the samples.
 struct SampleAttributes {
   std::map<std::string, std::string> texts;

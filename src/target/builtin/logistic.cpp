@@ -1,6 +1,8 @@
 #include "gaussflow/core/digest.hpp"
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/text.hpp"
+#include "gaussflow/io/array_file.hpp"
+#include "gaussflow/io/hdf5.hpp"
 #include "gaussflow/io/sample_file.hpp"
 #include "gaussflow/target/constant.hpp"
 #include "gaussflow/target/formula.hpp"
@@ -21,6 +23,7 @@ struct Options {
   std::string features = "X";
   std::string labels = "y";
   double prior_sd = 1;
+  bool transpose = false;
   bool intercept = true;
   bool standardize = true;
   std::optional<std::int64_t> batch;
@@ -33,13 +36,32 @@ DataRef within(const DataRef& file, const std::string& name) {
   return {file.file, (file.dataset.empty() || file.dataset == "/" ? "" : file.dataset) + "/" + name};
 }
 
-/// ±1 for each row; the file holds {0, 1} or {−1, 1}.
-std::vector<double> signs(const DataRef& ref, std::int64_t rows) {
-  const Tensor labels = io::read_array(ref);
-  if (labels.dim() != 1 || labels.size(0) != rows)
-    throw InputError(fmt::format("{} has shape {} where the features have {} rows: labels are [N]", ref.text(),
-                                 shape_text(labels), rows));
-  std::vector<double> y = to_vector(labels);
+/// Refuses a dataset that is not there with the ones of its file that could be meant.
+template <class Fits>
+void check_there(const DataRef& ref, const char* key, const Fits& fits) {
+  if (io::has_dataset(ref.file, ref.dataset)) return;
+  std::vector<std::string> candidates;
+  for (const io::Hdf5Entry& entry : io::list_hdf5(ref.file).entries)
+    if (entry.kind == io::Hdf5Entry::Kind::dataset && fits(entry)) candidates.push_back(entry.path);
+  if (!candidates.empty())
+    throw InputError(fmt::format("{} is not there; if {} is meant, set target.{}: {}", ref.text(), either(candidates), key,
+                                 candidates.front()));
+}
+
+bool is_matrix(const io::Hdf5Entry& entry) { return entry.refusal.empty() && entry.shape.size() == 2; }
+
+bool has_rows(const io::Hdf5Entry& entry, std::int64_t rows) {
+  if (!entry.refusal.empty() && entry.type != "booleans") return false;
+  return entry.shape == std::vector{rows} || entry.shape == std::vector<std::int64_t>{rows, 1};
+}
+
+/// ±1 for each row of `x`; the file holds {0, 1} or {−1, 1}.
+std::vector<double> signs(const DataRef& ref, const DataRef& features, const Tensor& x) {
+  std::vector<double> y = to_vector(io::read_labels(ref));
+  if (const auto count = static_cast<std::int64_t>(y.size()); count != x.size(0))
+    throw InputError(fmt::format(
+        "{} holds {} labels but {} has shape {}: {}", ref.text(), count, features.text(), shape_text(x),
+        count == x.size(1) ? "if that is [columns, N], set target.transpose: true" : "one label for each row is needed"));
   const bool signs = std::find(y.begin(), y.end(), -1.0) != y.end();
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (y[i] != 1 && y[i] != (signs ? -1 : 0))
@@ -66,7 +88,8 @@ class Logistic final : public Target {
  public:
   explicit Logistic(const Options& o) : precision_(1 / (o.prior_sd * o.prior_sd)) {
     const DataRef features = within(o.file, o.features), labels = within(o.file, o.labels);
-    const io::SampleFile x = io::read_samples(features);
+    check_there(features, "X", is_matrix);
+    const io::SampleFile x = io::read_samples(features, {.transpose = o.transpose});
     const std::int64_t rows = x.samples.size(0), columns = x.samples.size(1);
     if (o.intercept) names_.emplace_back("intercept");
     for (std::int64_t c = 0; c < columns; ++c)
@@ -74,7 +97,8 @@ class Logistic final : public Target {
 
     Tensor design = o.standardize ? standardised(x.samples) : x.samples;
     if (o.intercept) design = at::cat({at::ones({rows, 1}, at::kDouble), design}, 1);
-    const std::vector<double> s = signs(labels, rows);
+    check_there(labels, "y", [&](const io::Hdf5Entry& entry) { return has_rows(entry, rows); });
+    const std::vector<double> s = signs(labels, features, x.samples);
     signed_rows_ = Constant(design * tensor_from(s).unsqueeze(1));
     digest_ = Digest().update(x.digest).update(s.data(), s.size() * sizeof(double)).hex();
     if (o.batch && *o.batch < rows) batches_.emplace(rows, *o.batch);
@@ -143,9 +167,11 @@ class Logistic final : public Target {
         .key("file", &Options::file,
              {.doc = "FILE or FILE:/group with the features and the labels",
               .required = true,
-              .resume = config::Resume::free})
+              .resume = config::Resume::free,
+              .example = "data/breast_cancer.h5"})
         .key("X", &Options::features, {.doc = "dataset of features [N, columns]"})
         .key("y", &Options::labels, {.doc = "dataset of labels [N], 0 and 1 or -1 and 1"})
+        .key("transpose", &Options::transpose, {.doc = "X is [columns, N]"})
         .key("prior_sd", &Options::prior_sd,
              {.doc = "sd of the normal prior of each coefficient", .min = 0, .open_min = true})
         .key("intercept", &Options::intercept, {.doc = "put a column of ones first"})
