@@ -21,11 +21,11 @@ const config::Schema<KernelOptions>& kernel_schema() {
       config::Schema<KernelOptions>("the kernel Φ_τ(q,k) = exp(-τ/2 |q-k|²)")
           .key("type", &KernelOptions::type, {.doc = "radial profile"})
           .key("tau", &KernelOptions::tau,
-               {.doc = "precision τ = 1/σ²; auto: by the bandwidth rule", .unit = "1/length²", .min = 0, .open_min = true})
+               {.doc = "precision τ = 1/σ²; auto: by the bandwidth rule", .unit = "1/length²", .min = 1e-60, .max = 1e30})
           .key("sigma", &KernelOptions::sigma,
-               {.doc = "standard deviation σ, instead of tau", .unit = "length", .min = 0, .open_min = true})
+               {.doc = "standard deviation σ, instead of tau", .unit = "length", .min = 1e-15, .max = 1e30})
           .key("h", &KernelOptions::h,
-               {.doc = "h of exp(-r²/h), instead of tau", .unit = "length²", .min = 0, .open_min = true})
+               {.doc = "h of exp(-r²/h), instead of tau", .unit = "length²", .min = 1e-30, .max = 1e60})
           .key("bandwidth", &KernelOptions::bandwidth, {.doc = "rule that chooses τ where none is given; auto: median"})
           .key("refresh", &KernelOptions::refresh,
                {.doc = "steps between two applications of the rule; 0: only at the start; auto: svgd 10, mmd 0", .min = 0})
