@@ -55,7 +55,8 @@ ExitCode run_config(const RunArguments& arguments) {
   run::install_signal_handlers();
   const bool there = run::can_resume(request.directory);
   if (mode == run::ResumeMode::require && !there)
-    throw CheckpointError(fmt::format("--resume require: there is no checkpoint in {}", request.directory.string()));
+    throw CheckpointError(fmt::format("--resume require: there is no checkpoint in {}; --resume auto would start the run",
+                                      request.directory.string()));
   if (mode != run::ResumeMode::never && there) return run::resume({.config = &config}, request);
   // Killed before its first checkpoint: nothing is lost by starting again.
   if (mode == run::ResumeMode::automatic) request.overwrite = true;

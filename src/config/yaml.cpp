@@ -350,7 +350,9 @@ Node load_yaml(const std::filesystem::path& file) {
   std::error_code status;
   if (std::filesystem::is_directory(file, status)) throw ConfigError(fmt::format("{} is a folder, not a config", name));
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw ConfigError(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+  if (const int error = errno; !in)
+    throw ConfigError(fmt::format("cannot read {}: {}{}", name, std::strerror(error),
+                                  error == ENOENT ? printable(file_suggestion(file), 200) : ""));
   std::string text((1 << 20) + 1, '\0');  // one more than is accepted: /dev/zero ends too
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad()) throw ConfigError(fmt::format("cannot read {}: {}", name, std::strerror(errno)));

@@ -2,6 +2,7 @@
 
 #include "gaussflow/core/data_ref.hpp"
 #include "gaussflow/core/error.hpp"
+#include "gaussflow/core/text.hpp"
 #include "gaussflow/io/checkpoint.hpp"
 #include "gaussflow/io/sample_file.hpp"
 
@@ -85,12 +86,15 @@ class DefaultStart : public Start {
 class SamplesStart : public Start {
  public:
   Tensor points(std::optional<std::int64_t> count, const Target& target, const Draw& draw) const override {
-    if (!target.has_samples()) throw ConfigError("particles.init: samples needs a target made of samples");
+    if (!target.has_samples())
+      throw ConfigError("particles.init: samples are taken from the target, but it is a density: use normal or default");
     const Tensor samples = target.all_samples(at::kDouble).points;
     const std::int64_t n = count.value_or(std::min(default_count, samples.size(0)));
     if (n > samples.size(0))
       throw InputError(
-          fmt::format("particles.init: samples: {} particles asked for, but the target has {} samples", n, samples.size(0)));
+          fmt::format("particles.init: samples: the target has {} samples, fewer than particles.count = {}; lower the "
+                      "count, or use default",
+                      samples.size(0), n));
     const std::vector<std::int64_t> chosen = subsample(draw, samples.size(0), n);
     return samples.index_select(0, at::tensor(chosen, at::kLong));
   }
@@ -104,7 +108,7 @@ class FileStart : public Start {
   explicit FileStart(FileOptions options) : options_(std::move(options)) {}
   Tensor points(std::optional<std::int64_t> count, const Target& target, const Draw&) const override {
     const Tensor x = io::read_samples(options_.file).samples;
-    check_fit(x, count, target.dim(), options_.file.text());
+    check_fit(x, count, target.dim(), "particles.init.file: " + options_.file.text());
     return x;
   }
 
@@ -119,14 +123,16 @@ class RunStart : public Start {
  public:
   explicit RunStart(RunOptions options) : options_(std::move(options)) {}
   Tensor points(std::optional<std::int64_t> count, const Target& target, const Draw&) const override {
-    std::error_code error;
-    if (!std::filesystem::is_directory(options_.run / "checkpoints", error))
+    const std::filesystem::path& run = options_.run;
+    std::error_code ignored;
+    if (!std::filesystem::exists(run, ignored))
+      throw InputError(fmt::format("particles.init.run: {} does not exist{}", run.string(), file_suggestion(run)));
+    if (!std::filesystem::is_directory(run / "checkpoints", ignored))
       throw InputError(
-          fmt::format("particles.init.run: {} is no run folder, it has no checkpoints/ in it", options_.run.string()));
+          fmt::format("particles.init.run: {} is no folder of a run, there is no checkpoints/ in it", run.string()));
     // Not ours to mend: its own process may be at work there.
-    const Tensor x =
-        io::newest_checkpoint(options_.run / "checkpoints", io::Repair::none).checkpoint.state.x.to(at::kDouble);
-    check_fit(x, count, target.dim(), "run " + options_.run.string());
+    const Tensor x = io::newest_checkpoint(run / "checkpoints", io::Repair::none).checkpoint.state.x.to(at::kDouble);
+    check_fit(x, count, target.dim(), "particles.init.run: the cloud of " + run.string());
     return x;
   }
 
@@ -158,15 +164,17 @@ const std::map<std::string, StartPlugin>& starts() {
                       [](const UniformOptions& o) { return std::make_unique<UniformStart>(o); })},
       {"samples", make_plugin<Start>("samples", no_options("distinct samples of the target, at random"),
                                      [](const NoOptions&) { return std::make_unique<SamplesStart>(); })},
-      {"file",
-       make_plugin<Start>("file",
-                          Schema<FileOptions>("points from an HDF5 file")
-                              .key("file", &FileOptions::file, {.doc = "FILE or FILE:/dataset, [N, D]", .required = true})
-                              .main("file"),
-                          [](const FileOptions& o) { return std::make_unique<FileStart>(o); })},
+      {"file", make_plugin<Start>(
+                   "file",
+                   Schema<FileOptions>("points from an HDF5 file")
+                       .key("file", &FileOptions::file,
+                            {.doc = "FILE or FILE:/dataset, [N, D]", .required = true, .example = "data/two_moons.h5:/x"})
+                       .main("file"),
+                   [](const FileOptions& o) { return std::make_unique<FileStart>(o); })},
       {"run", make_plugin<Start>("run",
                                  Schema<RunOptions>("the particles of another run's newest checkpoint")
-                                     .key("run", &RunOptions::run, {.doc = "run directory", .required = true})
+                                     .key("run", &RunOptions::run,
+                                          {.doc = "run directory", .required = true, .example = "runs/svgd_banana"})
                                      .main("run"),
                                  [](const RunOptions& o) { return std::make_unique<RunStart>(o); })},
   };

@@ -147,8 +147,8 @@ void check_memory(const Dataset& dataset, std::size_t element, double copies) {
   const double needed = static_cast<double>(dataset.count()) * static_cast<double>(element) * copies;
   const auto available = static_cast<double>(available_memory());
   if (needed > available)
-    throw DeviceError(fmt::format("{} has shape [{}]: reading it needs {}, {} of memory are free", dataset.where,
-                                  fmt::join(dataset.shape, ", "), bytes_text(needed), bytes_text(available)));
+    throw DeviceError(fmt::format("{} has shape [{}]: reading it needs {}, {} of memory are free; a part of it needs less",
+                                  dataset.where, fmt::join(dataset.shape, ", "), bytes_text(needed), bytes_text(available)));
 }
 
 Tensor read(const Dataset& dataset, at::ScalarType dtype) { return read_as(dataset, dtype, memory_type(dtype)); }

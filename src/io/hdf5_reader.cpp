@@ -19,16 +19,17 @@ namespace gaussflow::io::hdf5 {
 namespace {
 
 /// What a file that is not HDF5 is instead, and what would do.
-std::string instead(const Descriptor& file) {
+std::string instead(const Descriptor& file, const std::string& name) {
+  const std::string convert = fmt::format("gaussflow import {} -o samples.h5", shell_quoted(name));
   switch (file_kind(file)) {
     case FileKind::empty:
       return "it is empty";
     case FileKind::text:
-      return "it is text; gaussflow import converts a table";
+      return "it is text; convert a table by: " + convert;
     case FileKind::npy:
-      return "it is a NumPy array; gaussflow import converts it";
+      return "it is a NumPy array; convert it by: " + convert;
     case FileKind::zip:
-      return "it is a zip archive; if it is .npz, make samples of it: gaussflow import FILE.npz -o target.h5";
+      return "it is a zip archive; convert an .npz by: " + convert;
     case FileKind::old_matlab:
       return "it is an older MAT file; save it with -v7.3";
     case FileKind::other:
@@ -45,7 +46,7 @@ std::string opening_refused(const std::string& file, const std::string& reason) 
     return fmt::format(
         "{} is open for writing in another program, or was when that program died; wait for it, or clear the "
         "mark with h5clear -s {}",
-        file, file);
+        file, shell_quoted(file));
   if (reason.find("version") != std::string::npos)
     return fmt::format("{} was written by an HDF5 newer than the {}.{}.{} in this program ({}); write it with libver 'v110'",
                        file, H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE, reason);
@@ -86,7 +87,8 @@ Reader::Reader(std::filesystem::path file) : path_(std::move(file)) {
   const Descriptor regular = open_regular(path_);
   prepare_library();
   const htri_t is_hdf5 = H5Fis_hdf5(path_.c_str());
-  if (is_hdf5 == 0) throw InputError(fmt::format("{} is not an HDF5 file: {}", path_.string(), instead(regular)));
+  if (is_hdf5 == 0)
+    throw InputError(fmt::format("{} is not an HDF5 file: {}", path_.string(), instead(regular, path_.string())));
   const Handle access = file_access();  // named: closing it would clear the reason of a failure
   file_ = Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access), H5Fclose);
   if (!file_.valid()) throw InputError(opening_refused(path_.string(), last_error()));

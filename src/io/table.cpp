@@ -24,8 +24,8 @@ SampleFile read_table(const std::filesystem::path& file, const SampleOptions& op
   const auto available = static_cast<double>(available_memory());
   // The file, its numbers, and the vector or the copy that they come from.
   if (3 * size > available)
-    throw DeviceError(fmt::format("{} has {}: reading it needs {}, {} of memory are free", where, bytes_text(size),
-                                  bytes_text(3 * size), bytes_text(available)));
+    throw DeviceError(fmt::format("{} has {}: reading it needs {}, {} of memory are free; a part of it needs less", where,
+                                  bytes_text(size), bytes_text(3 * size), bytes_text(available)));
   const std::string bytes = read_text(file, std::numeric_limits<std::int64_t>::max()).value_or("");
   SampleFile result = kind == FileKind::npy ? parse_npy(bytes, where, options) : parse_text_table(bytes, where, options);
   result.digest = sample_digest(result.samples, result.weights);

@@ -35,8 +35,8 @@ std::string read_member(zip_t* archive, const std::string& name, const std::stri
   if (zip_stat(archive, name.c_str(), 0, &about) != 0 || !(about.valid & ZIP_STAT_SIZE))
     throw InputError(fmt::format("{}: its size cannot be read: {}", where, zip_strerror(archive)));
   if (const auto available = static_cast<double>(available_memory()); 3 * static_cast<double>(about.size) > available)
-    throw DeviceError(fmt::format("{} declares {}: reading it needs {}, {} of memory are free", where,
-                                  bytes_text(static_cast<double>(about.size)),
+    throw DeviceError(fmt::format("{} declares {}: reading it needs {}, {} of memory are free; a part of it needs less",
+                                  where, bytes_text(static_cast<double>(about.size)),
                                   bytes_text(3 * static_cast<double>(about.size)), bytes_text(available)));
   const std::unique_ptr<zip_file_t, decltype(&zip_fclose)> file(zip_fopen(archive, name.c_str(), 0), &zip_fclose);
   if (!file) throw InputError(fmt::format("{}: {}", where, zip_strerror(archive)));

@@ -9,6 +9,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <stdexcept>
 #include <system_error>
@@ -74,7 +75,8 @@ void write_contents(hdf5::Writer& out, const Frame& first, const Arrays& arrays)
 Tensor read_dataset(const hdf5::Reader& in, const std::string& path, std::int64_t frames, std::size_t rank) {
   const hdf5::Dataset dataset = in.dataset(path);
   if (dataset.null || dataset.shape.size() != rank || (frames >= 0 && dataset.shape[0] != frames))
-    throw InputError(fmt::format("{} does not have the shape of a trajectory's", dataset.where));
+    throw InputError(fmt::format("{} has shape [{}], which no trajectory of this program has", dataset.where,
+                                 fmt::join(dataset.shape, ", ")));
   hdf5::check_memory(dataset, dataset.info.size);
   hdf5::check_storage(dataset);
   return hdf5::read(dataset, hdf5::exact_dtype(dataset));

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace gaussflow::run {
@@ -48,7 +49,7 @@ const Schema<RunConfig>& schema() {
       Schema<RunConfig>("a run")
           .key("name", &RunConfig::name,
                {.doc = "of the run and its folder runs/NAME; auto: the config's file name", .resume = Resume::free})
-          .key("seed", &RunConfig::seed, {.doc = "of all random numbers", .min = 0, .required = true})
+          .key("seed", &RunConfig::seed, {.doc = "of all random numbers", .min = 0, .required = true, .example = "1"})
           .key("meta", &RunConfig::meta, {.doc = "anything you want to keep with the run", .resume = Resume::free})
           .choice(Form::typed, "flow", &RunConfig::flow, flows, {.doc = "what moves the particles", .required = true})
           .choice(Form::one_of, "target", &RunConfig::target, targets,
@@ -71,27 +72,37 @@ void for_each_key(const Json& section, const std::vector<KeyInfo>& keys, const s
     if (!section.contains(key.name)) continue;
     const Json& value = section[key.name];
     const std::string inner = path.empty() ? key.name : path + "." + key.name;
-    if (key.children.empty() && key.type != "section") {
-      visit(inner, key, value);
-    } else if (value.is_object() && value.contains("type") && !key.choices.empty()) {
-      KeyInfo type;
-      type.name = "type";
-      visit(inner + ".type", type, value["type"]);
-      for (const KeyInfo& entry : key.children)
-        if (value["type"] == entry.name) for_each_key(value, entry.children, inner, visit);
-    } else {
-      // Which entry was chosen counts even where it has no keys.
-      if (!key.choices.empty() && value.is_object() && !value.empty()) {
-        KeyInfo chosen;
-        chosen.name = key.name;
+    KeyInfo chosen;  // which entry was chosen counts even where it has no keys
+    switch (key.kind) {
+      case KeyInfo::Kind::value:
+        visit(inner, key, value);
+        break;
+      case KeyInfo::Kind::section:
+        for_each_key(value, key.children, inner, visit);
+        break;
+      case KeyInfo::Kind::typed:
+        if (!value.is_object()) break;
+        visit(inner + ".type", chosen, value["type"]);
+        for (const KeyInfo& entry : key.children)
+          if (value["type"] == entry.name) for_each_key(value, entry.children, inner, visit);
+        break;
+      case KeyInfo::Kind::one_of:
+        if (!value.is_object()) break;
         visit(inner, chosen, Json(value.begin().key()));
-      }
-      for_each_key(value, key.children, inner, visit);
+        for_each_key(value, key.children, inner, visit);
+        break;
     }
   }
 }
 
 bool is_path(const KeyInfo& key) { return key.type.starts_with("FILE"); }
+
+/// Can `name` be a folder in runs/, and not one outside of it?
+bool names_a_folder(const std::string& name) {
+  const auto outside = [](unsigned char c) { return c == '/' || c < 0x20 || c == 0x7f; };
+  return !name.empty() && name != "." && name != ".." && name.size() <= 200 &&
+         std::none_of(name.begin(), name.end(), outside);
+}
 
 }  // namespace
 
@@ -118,9 +129,28 @@ Json RunConfig::fixed() const {
   return json;
 }
 
-RunConfig read_config(const config::Node& root, std::vector<std::string>* warnings) {
+std::vector<std::pair<std::string, DataRef>> RunConfig::missing_files() const {
+  const TargetPlugin* plugin = Registry<TargetPlugin>::instance().find(target.name);
+  const std::string short_key = "target." + target.name, main_key = short_key + "." + (plugin ? plugin->main_key : "");
+  std::vector<std::pair<std::string, DataRef>> missing;
+  std::error_code ignored;
+  for_each_key(resolved(), schema().keys(), "", [&](const std::string& path, const KeyInfo& key, const Json& value) {
+    if (!is_path(key) || !value.is_string() || !path.starts_with("target.")) return;
+    const DataRef ref = parse_data_ref(value.get<std::string>(), {});
+    if (!std::filesystem::exists(ref.file, ignored)) missing.emplace_back(path == main_key ? short_key : path, ref);
+  });
+  return missing;
+}
+
+RunConfig read_config(config::Node root, const std::vector<std::string>& overrides, std::vector<std::string>* warnings) {
   config::Diagnostics diagnostics;
+  for (const std::string& assignment : overrides)
+    config::apply_override(root, assignment, std::filesystem::current_path(), diagnostics);
   RunConfig config = schema().read(root, diagnostics);
+  if (config.name && !names_a_folder(*config.name))
+    diagnostics.error(root.at("name"),
+                      fmt::format("name must be able to name a folder in runs/, got '{}'", config::printable(*config.name)),
+                      "no slashes; -o DIR puts a run anywhere else");
   diagnostics.throw_if_any();
   if (warnings) warnings->insert(warnings->end(), diagnostics.warnings().begin(), diagnostics.warnings().end());
   config.horizon_given = config.step.horizon.has_value();
@@ -133,13 +163,10 @@ RunConfig read_config(const config::Node& root, std::vector<std::string>* warnin
 
 RunConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                       std::vector<std::string>* warnings) {
-  config::Node root = config::load_yaml(file);
-  config::Diagnostics diagnostics;
-  for (const std::string& assignment : overrides)
-    config::apply_override(root, assignment, std::filesystem::current_path(), diagnostics);
-  diagnostics.throw_if_any();
-  RunConfig config = read_config(root, warnings);
+  RunConfig config = read_config(config::load_yaml(file), overrides, warnings);
   if (!config.name) config.name = file.stem().string();
+  if (!names_a_folder(*config.name))
+    throw ConfigError(fmt::format("{} has a name that no run can be called by: add 'name: …' to it", file.string()));
   return config;
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gaussflow::run {
@@ -46,6 +47,8 @@ struct RunConfig {
   config::Json resolved() const;
   /// The same with file paths relative to `directory`, so that the folder can move together with its data.
   config::Json relocated(const std::filesystem::path& directory) const;
+  /// Files that the target is made of and that are not there, by the key that names each ("target.samples").
+  std::vector<std::pair<std::string, DataRef>> missing_files() const;
   /// The keys of class `fixed` by dotted name; file paths are left out, digests speak for the data.
   config::Json fixed() const;
 };
@@ -53,12 +56,18 @@ struct RunConfig {
 /// All sections; those of flow, target and particles.init hold one section for each registered entry.
 std::vector<config::KeyInfo> config_keys();
 
-/// Throws ConfigError with everything that is wrong. Warnings go to `warnings`.
-RunConfig read_config(const config::Node& root, std::vector<std::string>* warnings = nullptr);
+/// A config with `--set` overrides, each relative to the current folder. Throws ConfigError with everything that is wrong in
+/// both. Warnings go to `warnings`.
+RunConfig read_config(config::Node root, const std::vector<std::string>& overrides = {},
+                      std::vector<std::string>* warnings = nullptr);
 
-/// A file with `--set` overrides, each relative to the current folder.
+/// The same from a file, whose name is the default of `name`.
 RunConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                       std::vector<std::string>* warnings = nullptr);
+
+/// A complete config that `validate` accepts, as commented YAML: what `path` names (a section, a flow, target or start with its
+/// dotted path; empty: every section) is written out with all its keys, the rest is short. Relative paths are those of a clone.
+std::string example_config(const std::string& path);
 
 /// Keys of class `fixed` whose values differ, as rows "key, in the run, asked for".
 struct Difference {

@@ -1,6 +1,7 @@
 #include "run/directory.hpp"
 
 #include "gaussflow/core/error.hpp"
+#include "gaussflow/core/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
@@ -25,10 +26,10 @@ constexpr std::array own_files{
   const std::string where = directory.string();
   throw BusyError(
       fmt::format("{0} already holds a run ({1}, step {2}).\n"
-                  "  go on with it:       gaussflow resume {0}\n"
+                  "  go on with it:       gaussflow resume {3}\n"
                   "  keep it, run anew:   add -o OTHER_FOLDER\n"
                   "  replace it:          add --overwrite",
-                  where, state, status ? status->value("step", std::int64_t{0}) : 0));
+                  where, state, status ? status->value("step", std::int64_t{0}) : 0, shell_quoted(where)));
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ Content content_of(const fs::path& directory) {
 Directory Directory::create(const fs::path& directory, bool overwrite) {
   std::error_code error;
   if (fs::exists(directory, error) && !fs::is_directory(directory, error))
-    throw IoError(fmt::format("{} is not a folder", directory.string()));
+    throw IoError(fmt::format("{} is a file, a run needs a folder: choose another with -o", directory.string()));
   if (content_of(directory) == Content::foreign)
     throw BusyError(
         fmt::format("{} holds files that are not a gaussflow run; nothing in it is touched. Choose another folder with -o",
@@ -82,7 +83,7 @@ Directory Directory::create(const fs::path& directory, bool overwrite) {
 Directory Directory::open(const fs::path& directory) {
   std::error_code error;
   if (!fs::is_directory(directory, error))
-    throw CheckpointError(fmt::format("there is no run folder {}", directory.string()));
+    throw CheckpointError(fmt::format("there is no run folder {}{}", directory.string(), file_suggestion(directory)));
   if (content_of(directory) != Content::run)
     throw CheckpointError(fmt::format("{} holds no gaussflow run: no status.json and no checkpoints/", directory.string()));
   Directory result(directory, io::DirectoryLock(directory));

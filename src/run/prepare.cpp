@@ -27,7 +27,8 @@ Tensor read_log_weights(const DataRef& ref, std::int64_t n) {
   if (w.dim() != 1 || w.size(0) != n)
     throw InputError(
         fmt::format("{} has shape {} but there are {} particles: one weight each is needed", ref.text(), shape_text(w), n));
-  if ((w <= 0).any().item<bool>()) throw InputError(fmt::format("{} holds weights that are not > 0", ref.text()));
+  if ((w <= 0).any().item<bool>())
+    throw InputError(fmt::format("{} holds a weight that is not > 0: leave such particles out", ref.text()));
   return (w / w.sum()).log();
 }
 

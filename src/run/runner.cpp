@@ -157,8 +157,8 @@ void Run::checkpoint() {
   } catch (const IoError& error) {
     std::string text = error.what();
     if (last_checkpoint_step_ >= 0)
-      text += fmt::format("\nFree space, then: gaussflow resume {} (last good: step {})", directory_.path().string(),
-                          last_checkpoint_step_);
+      text += fmt::format("\nFree space, then: gaussflow resume {} (last good: step {})",
+                          shell_quoted(directory_.path().string()), last_checkpoint_step_);
     throw IoError(text);
   }
   last_checkpoint_step_ = simulation_.state().step;
@@ -217,7 +217,7 @@ ExitCode Run::loop() {
         fmt::print(stderr,
                    "stopped: {} at step {}, checkpoint written ({}). Continue with: gaussflow resume {}   [exit 75]\n",
                    stopped ? signal_name(stop_signal()) : "the wall time is used up", simulation_.state().step,
-                   duration_text(slowest_checkpoint_), folder);
+                   duration_text(slowest_checkpoint_), shell_quoted(folder));
         directory_.log_event("stopped", {{"step", simulation_.state().step}});
         return ExitCode::stopped;
       }
@@ -278,18 +278,30 @@ void Run::summary(const Verdict& verdict) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double elapsed = seconds_since(start_);
-  const std::string folder = directory_.path().string();
+  const std::string folder = shell_quoted(directory_.path().string());
   fmt::print(stderr, "  {} in {} ({:.3g} steps/s), tau {:.4g}, peak memory {}\n  sums: {}\n",
              state.step - first_step_ == 1 ? "1 step" : fmt::format("{} steps", state.step - first_step_),
              duration_text(elapsed), static_cast<double>(state.step - first_step_) / elapsed, simulation_.tau(),
              bytes_text(1024.0 * static_cast<double>(usage.ru_maxrss)), choice_);
   fmt::print(stderr, "\nresult   {}\nlook     gaussflow inspect {}\nmore     gaussflow resume {} --extend-by {}\n",
-             directory_.samples().string(), folder, folder, std::max<std::int64_t>(1, config_.step.count / 2));
+             shell_quoted(directory_.samples().string()), folder, folder, std::max<std::int64_t>(1, config_.step.count / 2));
 }
 
 /// "samples [2000, 2] 9f86…".
 std::string target_text(const TargetRecord& record) {
   return fmt::format("{} [{}] {}", record.kind, fmt::join(record.shape, ", "), record.digest);
+}
+
+/// A folder that moved to another depth, or away from its data, does not find them: says how to name them anew.
+void check_files(const RunConfig& config, const std::string& folder) {
+  const auto missing = config.missing_files();
+  if (missing.empty()) return;
+  std::string text, command = "gaussflow resume " + shell_quoted(folder);
+  for (const auto& [key, ref] : missing) {
+    text += fmt::format("{} does not exist{}\n", ref.file.string(), file_suggestion(ref.file));
+    command += " --set " + shell_quoted(fmt::format("{}={}", key, DataRef{"NEW", ref.dataset}.text()));
+  }
+  throw InputError(fmt::format("{}If {} was moved, say where the data are now: {}", text, folder, command));
 }
 
 }  // namespace
@@ -330,6 +342,7 @@ ExitCode start(const RunConfig& config, const std::string& config_text, const Re
 ExitCode resume(const Continuation& continuation, const Request& request) {
   Directory directory = Directory::open(request.directory);
   const std::string folder = request.directory.string();
+  const std::string from_here = config::to_yaml_flow({{"run", folder}});
   io::Found found = io::newest_checkpoint(directory.checkpoints());
   const config::Node stored =
       config::parse_yaml(found.checkpoint.config, found.file.filename().string() + ":/config", request.directory);
@@ -340,12 +353,7 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
     config = *continuation.config;
     if (!config.horizon_given) config.step.horizon = before.step.horizon;
   } else if (!continuation.overrides.empty()) {
-    config::Node root = stored;
-    config::Diagnostics diagnostics;
-    for (const std::string& assignment : continuation.overrides)
-      config::apply_override(root, assignment, fs::current_path(), diagnostics);
-    diagnostics.throw_if_any();
-    config = read_config(root);
+    config = read_config(stored, continuation.overrides);
   }
   if (continuation.until_step) config.step.count = *continuation.until_step;
   if (continuation.extend_by) config.step.count = found.checkpoint.state.step + *continuation.extend_by;
@@ -355,15 +363,14 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
         fmt::format("{} was started with other settings; these may not change within a run:\n  {:<32} {:<28} {}\n", folder,
                     "key", "in the run", "asked for");
     for (const Difference& d : changed) text += fmt::format("  {:<32} {:<28} {}\n", d.key, d.before, d.now);
-    throw CheckpointError(text +
-                          fmt::format("To start a new run from these particles: particles.init: {{run: {}}}", folder));
+    throw CheckpointError(text + fmt::format("To start a new run from these particles: particles.init: {}", from_here));
   }
 
   const State& last = found.checkpoint.state;
   for (const std::string& note : found.notes) fmt::print(stderr, "  note: {}\n", note);
   if (last.step >= config.step.count) {
     fmt::print(stderr, "{}: nothing to do, step {} of {} is reached. To go on: gaussflow resume {} --extend-by N\n", folder,
-               last.step, config.step.count, folder);
+               last.step, config.step.count, shell_quoted(folder));
     return ExitCode::ok;
   }
   fmt::print(stderr, "resume: {}  step {} of {}  ({}, verified)\n", folder, last.step, config.step.count,
@@ -372,12 +379,13 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
     fmt::print(stderr, "  note: beyond the horizon of {} steps the step size stays at the schedule's last value\n",
                *config.step.horizon);
 
+  if (!continuation.config) check_files(config, folder);
   const Parts parts = make_parts(config);
   if (const TargetRecord now = parts.target->record(); now != found.checkpoint.target)
     throw CheckpointError(
         fmt::format("the target's data changed since {} was started:\n  in the run  {}\n  now         {}\n"
-                    "Put the old file back, or start a new run with particles.init: {{run: {}}}",
-                    folder, target_text(found.checkpoint.target), target_text(now), folder));
+                    "Put the old file back, or start a new run with particles.init: {}",
+                    folder, target_text(found.checkpoint.target), target_text(now), from_here));
   State state = last;
   state.x = state.x.to(parts.device);
   for (const std::string& note : io::truncate_trajectory(directory.trajectory(), state.step))

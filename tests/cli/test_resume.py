@@ -1,4 +1,5 @@
 """A run that was killed and resumed ends in the very state of one that never stopped."""
+import shlex
 import signal
 import unittest
 
@@ -113,6 +114,24 @@ seed: 3
         self.gaussflow("resume", "there/r", "-q", "--until-step", "200")
         self.gaussflow("run", "mmd.yaml", "-o", "straight", "-q")
         self.assertEqual(self.digest("straight"), self.digest("there/r"))
+
+    def test_a_folder_that_moved_away_from_its_data_says_how_to_name_them(self):
+        self.write("short.yaml", (self.folder / "mmd.yaml").read_text().replace("count: 200", "count: 20"))
+        self.gaussflow("run", "short.yaml", "-o", "r", "-q")
+        (self.folder / "deep er/down").mkdir(parents=True)
+        (self.folder / "r").rename(self.folder / "deep er/down/r")
+        done = self.refuses("resume", "deep er/down/r", "--until-step", "30", code=4, words=["y.h5 does not exist"])
+        suggested = done.stderr.splitlines()[-1].split("now: ")[1]
+        self.assertEqual(suggested, "gaussflow resume 'deep er/down/r' --set target.samples=NEW:/x")
+        self.gaussflow(*shlex.split(suggested.replace("NEW", "y.h5"))[1:], "-q", "--until-step", "30")
+        self.write("logistic.yaml", "flow: svgd\ntarget: {logistic: {file: logistic.h5, reference: moments.h5}}\nparticles: 20\nstep: 5\nseed: 1\n")
+        self.write_h5("moments.h5", mean=np.zeros(5), sd=np.ones(5))
+        self.gaussflow("run", "logistic.yaml", "-o", "l", "-q")
+        (self.folder / "l").rename(self.folder / "deep er/l")
+        done = self.refuses("resume", "deep er/l", "--until-step", "7", code=4)
+        suggested = done.stderr.splitlines()[-1].split("now: ")[1]
+        self.assertEqual(suggested, "gaussflow resume 'deep er/l' --set target.logistic=NEW --set target.logistic.reference=NEW")
+        self.gaussflow(*shlex.split(suggested.replace("NEW", "logistic.h5", 1).replace("NEW", "moments.h5"))[1:], "-q", "--until-step", "7")
 
     def test_changed_target_is_refused(self):
         self.gaussflow("run", "mmd.yaml", "-o", "r", "-q", "--steps", "20")

@@ -149,7 +149,7 @@ TEST_CASE("the module is used as for prediction") {
 }
 
 TEST_CASE("what cannot be a density is refused at load, with the file and what it gave") {
-  CHECK(contains(failure("{torchscript: {file: nowhere.pt, dim: 2}}"), "nowhere.pt: no such file"));
+  CHECK(contains(failure("{torchscript: {file: nowhere.pt, dim: 2}}"), "nowhere.pt does not exist"));
   CHECK(contains(failure("{torchscript: {file: iris2.h5, dim: 2}}"), "iris2.h5 is not a TorchScript file"));
   CHECK(contains(failure("{torchscript: {file: ../../data/own_density.pt}}"), "dim"));
   CHECK(contains(why("empty", ""), "neither log_prob nor forward"));

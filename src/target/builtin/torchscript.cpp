@@ -34,7 +34,8 @@ std::string reason(const std::exception& e) {
 }
 
 torch::jit::Module load(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) throw InputError(fmt::format("{}: no such file", file.string()));
+  if (!std::filesystem::is_regular_file(file))
+    throw InputError(fmt::format("{} does not exist{}", file.string(), file_suggestion(file)));
   try {
     torch::jit::Module module = torch::jit::load(file.string(), at::kCPU);
     module.eval();
@@ -191,8 +192,9 @@ class TorchScript final : public Target {
                         .key("file", &Options::file,
                              {.doc = "the .pt file; it is a program, use only one that you trust",
                               .required = true,
-                              .resume = config::Resume::free})
-                        .key("dim", &Options::dim, {.doc = "dimension D of x", .min = 1, .required = true})
+                              .resume = config::Resume::free,
+                              .example = "data/own_density.pt"})
+                        .key("dim", &Options::dim, {.doc = "dimension D of x", .min = 1, .required = true, .example = "2"})
                         .main("file"),
                     [](const Options& o, const TargetContext&) { return std::make_unique<TorchScript>(o); });
 
