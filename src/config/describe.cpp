@@ -82,6 +82,7 @@ std::string code(const std::string& text) { return text.empty() ? "" : fmt::form
 /// "…" is refused when it is read: only the person can know the value.
 std::string example_of(const KeyInfo& key) {
   if (!key.options.example.empty()) return key.options.example;
+  if (!key.options.required) return key.default_text;
   return key.choices.empty() ? "…" : key.choices.front();
 }
 
@@ -96,7 +97,7 @@ void example(const std::vector<KeyInfo>& keys, const std::string& indent, std::s
     for (const std::string& line :
          wrapped(fmt::format("{}: {}{}", meaning(key), key.type, key.options.required ? ", required" : ""), 100))
       out += fmt::format("{}# {}\n", indent, line);
-    out += fmt::format("{}{}: {}\n", indent, key.name, key.options.required ? example_of(key) : key.default_text);
+    out += fmt::format("{}{}: {}\n", indent, key.name, example_of(key));
   }
 }
 

@@ -29,7 +29,7 @@ struct KeyOptions {
   bool open_max = false;
   bool required = false;
   Resume resume = Resume::fixed;
-  std::string example = {};  ///< as YAML, of a required key in `describe --example`
+  std::string example = {};  ///< as YAML, of a key in `describe --example`; else its default
 
   Range range() const { return {min, max, open_min, open_max}; }
 };

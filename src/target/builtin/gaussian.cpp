@@ -49,7 +49,7 @@ class Gaussian final : public Formula {
 [[maybe_unused]] const bool registered = register_target(
     "gaussian",
     config::Schema<Options>("normal law")
-        .key("mean", &Options::mean, {.doc = "mean [D], default 0"})
+        .key("mean", &Options::mean, {.doc = "mean [D], default 0", .example = "[0, 0]"})
         .key("sd", &Options::sd,
              {.doc = "standard deviations [D] of independent coordinates, default 1", .min = 0, .open_min = true})
         .key("cov", &Options::cov, {.doc = "covariance [D, D] in place of sd"})

@@ -87,7 +87,7 @@ class Mixture final : public Formula {
     config::Schema<Options>("mixture of normal laws")
         .key("weights", &Options::weights,
              {.doc = "weights [K], scaled to sum 1; default equal", .min = 0, .open_min = true})
-        .key("means", &Options::means, {.doc = "means [K, D]", .required = true})
+        .key("means", &Options::means, {.doc = "means [K, D]", .required = true, .example = "[[-2, 0], [2, 0]]"})
         .key("sds", &Options::sds, {.doc = "standard deviations [K, D], default 1", .min = 0, .open_min = true})
         .key("covs", &Options::covs, {.doc = "covariances [K, D, D] in place of sds"})
         .main("means")

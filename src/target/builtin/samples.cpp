@@ -98,7 +98,10 @@ class Samples final : public Target {
     "samples",
     config::Schema<Options>("samples from an HDF5 file")
         .key("file", &Options::file,
-             {.doc = "FILE or FILE:/dataset of shape [M, D]", .required = true, .resume = config::Resume::free})
+             {.doc = "FILE or FILE:/dataset of shape [M, D]",
+              .required = true,
+              .resume = config::Resume::free,
+              .example = "data/two_moons.h5:/x"})
         .key("weights", &Options::weights, {.doc = "dataset of weights [M] in the same file"})
         .key("transpose", &Options::transpose, {.doc = "the dataset is [D, M]"})
         .key("batch", &Options::batch,
