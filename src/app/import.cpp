@@ -2,6 +2,7 @@
 #include "gaussflow/core/version.hpp"
 #include "gaussflow/io/table.hpp"
 
+#include "app/options.hpp"
 #include "app/verbs.hpp"
 
 #include <fmt/format.h>
@@ -17,22 +18,21 @@ struct ImportArguments {
   std::string out;
   std::string weights;
   bool transpose = false;
+  bool overwrite = false;
 };
 
 ExitCode import_samples(const ImportArguments& arguments) {
   const DataRef ref = parse_data_ref(arguments.in, {});
+  check_output("import", ref.file, arguments.out, arguments.overwrite);
   const io::SampleFile found = io::import_samples(ref, {.weights = arguments.weights, .transpose = arguments.transpose});
   for (const std::string& note : found.notes) fmt::print(stderr, "note: {}\n", note);
-  std::error_code ignored;
-  if (std::filesystem::equivalent(ref.file, arguments.out, ignored))
-    throw UsageError("import: the output is the input file; choose another name");
   io::write_samples(arguments.out, found.samples, found.weights, found.names,
-                    {.texts = {{"imported_from", ref.file.filename().string() + ":" + found.dataset},
+                    {.texts = {{"imported_from", DataRef{ref.file.filename(), found.dataset}.text()},
                                {"sha256", found.digest},
                                {"version", version()}},
                      .numbers = {}});
-  fmt::print(stderr, "{}: {} samples of dimension {} from {}:{}{}\n", arguments.out, found.samples.size(0),
-             found.samples.size(1), ref.file.string(), found.dataset, found.weights.defined() ? ", weighted" : "");
+  fmt::print(stderr, "{}: {} samples of dimension {} from {}{}\n", arguments.out, found.samples.size(0),
+             found.samples.size(1), DataRef{ref.file, found.dataset}.text(), found.weights.defined() ? ", weighted" : "");
   return ExitCode::ok;
 }
 
@@ -48,6 +48,7 @@ Action add_import(CLI::App& verb) {
       ->type_name("OUT.h5");
   verb.add_option("--weights", arguments->weights, "dataset of weights [M] in the same file")->type_name("DATASET");
   verb.add_flag("--transpose", arguments->transpose, "the dataset is [D,M]");
+  verb.add_flag("--overwrite", arguments->overwrite, "replace the output when it is there");
   return [arguments] { return import_samples(*arguments); };
 }
 

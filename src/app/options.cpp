@@ -28,6 +28,17 @@ double duration_option(const std::string& name, const std::string& text) {
   return *value;
 }
 
+void check_output(const std::string& verb, const std::filesystem::path& in, const std::filesystem::path& out,
+                  bool overwrite) {
+  if (out.empty()) throw UsageError(fmt::format("{}: -o names no file", verb));
+  std::error_code ignored;
+  if (std::filesystem::equivalent(in, out, ignored))
+    throw UsageError(fmt::format("{}: the output {} is the input file; choose another name", verb, out.string()));
+  if (!overwrite && std::filesystem::is_regular_file(out, ignored))
+    throw BusyError(
+        fmt::format("{}: {} is there already; choose another name, or replace it with --overwrite", verb, out.string()));
+}
+
 void ConfigOptions::add(CLI::App& verb) {
   verb.add_option("--set", set_, "set one config key: --set kernel.tau=2 (repeat for more)")
       ->type_name("KEY=VALUE")

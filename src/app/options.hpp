@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ namespace gaussflow::app {
 std::int64_t integer_option(const std::string& name, const std::string& text, std::int64_t min);
 double number_option(const std::string& name, const std::string& text);
 double duration_option(const std::string& name, const std::string& text);
+
+/// Throws UsageError when `out` is the input itself, BusyError when it is there and `overwrite` is false.
+void check_output(const std::string& verb, const std::filesystem::path& in, const std::filesystem::path& out,
+                  bool overwrite);
 
 /// Options of run and resume that stand for config keys; `overrides()` gives them as assignments, after every --set.
 class ConfigOptions {

@@ -28,6 +28,7 @@ struct SumArguments {
   std::string device = "cpu";
   std::string threads;
   bool gradient = false;
+  bool overwrite = false;
   bool explain = false;
 };
 
@@ -53,6 +54,7 @@ ExitCode sum(const SumArguments& arguments) {
   }
   if (arguments.out.empty() && !arguments.explain)
     throw UsageError("sum: -o OUT.h5 is missing (or --explain, to see how the sum would be evaluated)");
+  if (!arguments.out.empty()) check_output("sum", arguments.in, arguments.out, arguments.overwrite);
   set_threads(arguments.threads.empty() ? std::nullopt : std::optional(integer_option("--threads", arguments.threads, 1)));
   const c10::Device device = open_device(arguments.device);
 
@@ -63,7 +65,7 @@ ExitCode sum(const SumArguments& arguments) {
   if (!tau) {
     const auto stored = attributes.find("tau");
     if (stored == attributes.end())
-      throw InputError(fmt::format("{} has no root attribute 'tau', and no --tau was given", arguments.in));
+      throw InputError(fmt::format("{} has no root attribute 'tau': add --tau T", arguments.in));
     tau = stored->second;
     if (!(*tau > 0) || !std::isfinite(*tau))
       throw InputError(fmt::format("{}: the attribute tau must be finite and > 0, got {}", arguments.in, *tau));
@@ -109,6 +111,7 @@ Action add_sum(CLI::App& verb) {
   verb.add_option("--device", arguments->device, "cpu, cuda or cuda:i")->type_name("DEVICE");
   verb.add_option("--threads", arguments->threads, "CPU threads")->type_name("N");
   verb.add_flag("--gradient", arguments->gradient, "also the gradient at the queries: [M,D] for one channel, else [M,C,D]");
+  verb.add_flag("--overwrite", arguments->overwrite, "replace the output when it is there");
   verb.add_flag("--explain", arguments->explain, "say how the sum is evaluated and why");
   return [arguments] { return sum(*arguments); };
 }

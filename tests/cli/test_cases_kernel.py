@@ -25,7 +25,7 @@ class Kernel(Case):
     def sum(self, file, *options):
         """(process, s or None) of `gaussflow sum`, with any exit code."""
         out = self.folder / ("-".join([file.removesuffix(".h5"), *[o.strip("-") for o in options]]) + ".h5")
-        done = self.gaussflow("sum", CASES / file, "-o", out, *options, code=None)
+        done = self.gaussflow("sum", CASES / file, "-o", out, "--overwrite", *options, code=None)
         if done.returncode != 0:
             self.assertFalse(out.exists(), "a refused sum must write nothing")
             return done, None
@@ -139,7 +139,7 @@ class Kernel(Case):
             batch = self.sum(row["file"])[1]
             for b in range(len(q)):
                 path = self.write_h5(f"{row['id']}-{b}.h5", q=q[b], k=k[b], v=v[b])
-                self.gaussflow("sum", path, "-o", self.folder / "one.h5", "--tau", repr(float(tau)))
+                self.gaussflow("sum", path, "-o", self.folder / "one.h5", "--overwrite", "--tau", repr(float(tau)))
                 with h5py.File(self.folder / "one.h5", "r") as file, self.subTest(id=row["id"], file=row["file"], cloud=b):
                     np.testing.assert_allclose(batch[b], file["s"][:], rtol=0, atol=1e-13 * np.abs(v).sum())
 
@@ -201,7 +201,7 @@ class Kernel(Case):
         for n in (65536, 65537):
             with self.subTest(n=n):
                 path = self.write_h5(f"{n}.h5", q=np.zeros((n, 1), np.float32), v=np.ones((n, 1), np.float32))
-                self.gaussflow("sum", path, "-o", "s.h5", "--tau", "1")
+                self.gaussflow("sum", path, "-o", "s.h5", "--overwrite", "--tau", "1")
                 with h5py.File(self.folder / "s.h5", "r") as file:
                     np.testing.assert_array_equal(file["s"][:], n)
 

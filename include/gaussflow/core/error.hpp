@@ -15,7 +15,7 @@ enum class ExitCode : int {
   checkpoint = 5,  ///< checkpoint unusable, or resume refused
   io = 6,          ///< writing failed: disk full, permission
   numerical = 7,   ///< NaN or divergence
-  busy = 8,        ///< run directory busy or not empty
+  busy = 8,        ///< run directory busy or not empty, output file there already
   device = 9,      ///< device or memory not there
   findings = 10,   ///< `inspect --verify` or `report --strict` found problems
   stopped = 75,    ///< stopped early with a good checkpoint: run again
