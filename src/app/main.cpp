@@ -7,6 +7,7 @@
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +55,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
     if (argc > 1 && argv[1][0] != '-')
       return fmt::format("unknown command '{0}'{1}: use {2}", argv[1], suggestion(argv[1], known), either(known));
     if (argc <= 1) return fmt::format("no command: use {} (gaussflow --help says more)", either(known));
-    return fmt::format("{}", error.what());
+    return fmt::format("'{}' is no option here: use {}", argv[1], either(known));
   }
   for (const CLI::Option* option : chosen.front()->get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
@@ -63,7 +64,19 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
     if (word.starts_with("--") && word.size() > 2 && std::find(known.begin(), known.end(), word) == known.end())
       return fmt::format("{}: unknown option '{}'{}", chosen.front()->get_name(), word, suggestion(word, known));
   }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+    return fmt::format("{}: '{}' is not expected; a name with spaces needs quotes", chosen.front()->get_name(),
+                       fmt::join(chosen.front()->remaining(), "', '"));
   return fmt::format("{}: {}", chosen.front()->get_name(), error.what());
+}
+
+/// `--steps "$STEPS"` with the variable not set is a mistake, not the default.
+void refuse_empty_values(CLI::App& verb) {
+  const auto reason = [](const std::string& text) {
+    return text.empty() ? std::string("its value is empty: give one, or leave the option out") : std::string();
+  };
+  for (CLI::Option* option : verb.get_options())
+    if (option->get_items_expected_max() > 0) option->check(reason, "");
 }
 
 int report(const std::string& message, ExitCode code) {
@@ -78,7 +91,11 @@ int parse_and_run(int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("gaussflow {} ({}), LibTorch {}", version(), revision(), torch_version()));
   app.footer("Start with: gaussflow run configs/quickstart.yaml");
   std::vector<Action> actions;
-  for (const Verb& verb : verbs) actions.push_back(verb.add(*app.add_subcommand(verb.name, verb.help)));
+  for (const Verb& verb : verbs) {
+    CLI::App& added = *app.add_subcommand(verb.name, verb.help);
+    actions.push_back(verb.add(added));
+    refuse_empty_values(added);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {  // --help and --version were asked for: stdout, exit 0

@@ -63,11 +63,26 @@ class Command(Case):
         self.refuses("run", "c.yaml", "-o", "mine", "--resume", "auto", code=8, words=["mine"])
         self.assertEqual((self.folder / "mine/thesis.txt").read_text(), "years of work")
 
+    def test_an_empty_value_is_not_the_default(self):
+        """What `--steps "$STEPS"` gives in a script where the variable is not set."""
+        for option in ("-o", "--output", "--steps", "--seed", "--device", "--threads", "--set", "--resume", "--max-walltime", "--progress", "--checkpoint-every"):
+            with self.subTest(option=option):
+                self.refuses("run", "c.yaml", option, "", code=2, words=["run: ", "empty"])
+        self.refuses("run", "", code=2, words=["empty"])
+        self.refuses("resume", "", code=2, words=["empty"])
+        self.refuses("import", "", "-o", "x.h5", code=2, words=["empty"])
+        for option in ("--tau", "--dtype", "--reduction", "--threads", "-o"):
+            self.refuses("sum", CASES / "ker-01-offset.h5", option, "", code=2, words=["empty"])
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["c.yaml"])
+
     def test_unknown_words_get_a_suggestion(self):
         self.refuses("rnu", "c.yaml", code=2, words=["did you mean 'run'"])
         self.refuses("run", "c.yaml", "--stesp", "3", code=2, words=["did you mean '--steps'"])
         self.refuses("run", code=2, words=["run"])
         self.refuses(code=2, words=["no command"])
+        self.refuses("--frobnicate", code=2, words=["'--frobnicate' is no option here: use run, "])
+        self.refuses("run", "my", "config.yaml", code=2, words=["'config.yaml' is not expected; a name with spaces needs quotes"])
+        self.refuses("run", "c.yaml", "a", "b", code=2, words=["'a', 'b'"])
 
 
 if __name__ == "__main__":
