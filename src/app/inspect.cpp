@@ -75,6 +75,11 @@ std::string pretty(const Json& json, const std::string& indent = "") {
   return text;
 }
 
+/// Names and texts in a file may be in any encoding.
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
 ExitCode findings(const std::vector<std::string>& problems) {
   for (const std::string& problem : problems) fmt::print(stderr, "problem: {}\n", problem);
   return problems.empty() ? ExitCode::ok : ExitCode::findings;
@@ -91,7 +96,7 @@ ExitCode inspect_run(const fs::path& run, const InspectArguments& arguments) {
     json["problems"] = problems;
   }
   if (arguments.json) {
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}", json_text(json));
     return findings(problems);
   }
   fmt::print("{}", pretty(json));
@@ -112,12 +117,26 @@ ExitCode inspect_run(const fs::path& run, const InspectArguments& arguments) {
 ExitCode inspect_checkpoint(const fs::path& file, const InspectArguments& arguments) {
   try {
     const Json json = checkpoint_json(io::read_checkpoint(file));
-    fmt::print("{}", arguments.json ? json.dump(2) + "\n" : pretty(json));
+    fmt::print("{}", arguments.json ? json_text(json) : pretty(json));
     return ExitCode::ok;
   } catch (const CheckpointError& error) {
     if (!arguments.verify) throw;
     return findings({error.what()});
   }
+}
+
+/// A text as one line of a listing.
+std::string on_one_line(const std::string& text) {
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  const std::string first = config::printable(text.substr(0, text.find('\n')), 120);
+  return lines > 0 ? fmt::format("{} … ({} lines)", first, lines + (text.ends_with('\n') ? 0 : 1)) : first;
+}
+
+std::string line_of(const io::Hdf5Entry& entry) {
+  const std::string path = config::printable(entry.path, 200);
+  if (entry.kind == io::Hdf5Entry::Kind::dataset && !entry.type.empty())
+    return fmt::format("{:<28} [{}] {} ({})", path, fmt::join(entry.shape, ", "), entry.type, entry.storage);
+  return entry.target.empty() ? path : fmt::format("{:<28} -> {}", path, config::printable(entry.target, 200));
 }
 
 ExitCode inspect_file(const fs::path& file, const InspectArguments& arguments) {
@@ -131,23 +150,23 @@ ExitCode inspect_file(const fs::path& file, const InspectArguments& arguments) {
       entries.push_back({{"path", entry.path},
                          {"type", entry.type},
                          {"shape", entry.shape},
+                         {"texts", entry.texts},
                          {"storage", entry.storage},
                          {"target", entry.target},
                          {"refusal", entry.refusal},
                          {"attributes", attributes}});
       continue;
     }
-    const bool dataset = entry.kind == io::Hdf5Entry::Kind::dataset;
-    const std::string what = dataset ? fmt::format("[{}] {} ({})", fmt::join(entry.shape, ", "), entry.type, entry.storage)
-                             : !entry.target.empty() ? "-> " + entry.target
-                                                     : "";
-    fmt::print("{:<28} {}\n", entry.path, what);
+    fmt::print("{}\n", line_of(entry));
     for (const auto& [name, value] : attributes.items())
-      fmt::print("    @{:<20} {}\n", name, value.get<std::string>().substr(0, 120));
-    if (dataset && !entry.refusal.empty()) fmt::print("    not samples: {}\n", entry.refusal);
+      fmt::print("    @{:<20} {}\n", name, on_one_line(value.get<std::string>()));
+    if (!entry.texts.empty())
+      fmt::print("    {}\n", on_one_line(fmt::format("{}", fmt::join(entry.texts, ", "))));
+    else if (!entry.refusal.empty())
+      fmt::print("    not samples: {}\n", entry.refusal);
   }
   if (arguments.json)
-    fmt::print("{}\n", Json{{"file", file.string()}, {"complete", listing.complete}, {"entries", entries}}.dump(2));
+    fmt::print("{}", json_text({{"file", file.string()}, {"complete", listing.complete}, {"entries", entries}}));
   return ExitCode::ok;
 }
 

@@ -100,6 +100,17 @@ std::string refusal_of(const hdf5::Dataset& dataset) {
   }
 }
 
+/// The words of a short dataset of text; none where they cannot be read.
+std::vector<std::string> texts_of(const hdf5::Dataset& dataset) {
+  if (dataset.info.family != hdf5::Family::text || dataset.shape.size() > 1 || dataset.count() > 100) return {};
+  try {
+    hdf5::check_storage(dataset);
+    return hdf5::read_texts(dataset, 1 << 16);
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
 Hdf5Entry describe(const Reader& in, const std::string& path, H5O_type_t kind, hid_t object) {
   Hdf5Entry entry;
   entry.path = path;
@@ -113,6 +124,7 @@ Hdf5Entry describe(const Reader& in, const std::string& path, H5O_type_t kind, h
     entry.shape = dataset.shape;
     entry.storage = storage_of(dataset);
     entry.refusal = refusal_of(dataset);
+    entry.texts = texts_of(dataset);
   } catch (const InputError& error) {
     entry.refusal = error.what();
   }

@@ -21,6 +21,7 @@ struct Hdf5Entry {
   Kind kind = Kind::group;
   std::string type;                 ///< of a dataset: "fp64", "int16 big-endian", "text" …
   std::vector<std::int64_t> shape;  ///< of a dataset
+  std::vector<std::string> texts;   ///< of a short dataset of text
   std::string storage;              ///< of a dataset: "contiguous", "chunks [100, 2], shuffle, deflate"
   std::string target;               ///< of a link
   std::string refusal;              ///< why this dataset cannot be samples (empty: it can), or this object not be read

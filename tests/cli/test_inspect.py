@@ -1,0 +1,48 @@
+"""`inspect` shows what a file holds, one line a thing, whatever is in it."""
+import json
+import unittest
+
+import h5py
+import numpy as np
+from support import SOURCE, Case
+
+
+class Inspect(Case):
+    def test_names_and_long_attributes_are_readable(self):
+        self.write("c.yaml", "flow: svgd\ntarget: banana\nparticles: 10\nstep: 2\nseed: 1\n")
+        self.gaussflow("run", "c.yaml", "-o", "r", "-q")
+        lines = self.gaussflow("inspect", "r/samples.h5").stdout.splitlines()
+        names = next(i for i, line in enumerate(lines) if line.startswith("/names"))
+        self.assertEqual(lines[names + 1].strip(), "x1, x2")
+        self.assertNotIn("not samples", "\n".join(lines))
+        self.assertRegex("\n".join(lines), r"(?m)^    @config +name: c … \(\d+ lines\)$")
+        for line in lines:
+            self.assertRegex(line, r"^(/|    @|    \S)", "each line is a path or belongs to one")
+            self.assertEqual(line, line.rstrip())
+        self.assertEqual([e["texts"] for e in json.loads(self.gaussflow("inspect", "r/samples.h5", "--json").stdout)["entries"] if e["path"] == "/names"],
+                         [["x1", "x2"]])
+        lines = self.gaussflow("inspect", SOURCE / "data/breast_cancer.h5").stdout
+        self.assertIn("mean radius, mean texture", lines)
+
+    def test_any_encoding_and_any_object(self):
+        with h5py.File(self.folder / "odd.h5", "w") as file:
+            file["samples"] = np.zeros((3, 2))
+            file["latin"] = np.array([b"caf\xe9", b"\x1b[31mred"])
+            file.attrs["who"] = np.bytes_(b"Ren\xe9")
+            file["soft"] = h5py.SoftLink("/nowhere")
+            file["out"] = h5py.ExternalLink("other.h5", "/x")
+            file["mask"] = np.zeros(3, bool)
+            file["long"] = np.array([b"w" * 2000] * 50)
+            file.create_dataset("elsewhere", (1,), "S6", external=[(str(self.write("private.txt", "secret")), 0, 6)])
+        done = self.gaussflow("inspect", "odd.h5")
+        self.assertNotIn("\x1b", done.stdout)
+        self.assertIn("not samples: holds booleans", done.stdout)
+        self.assertRegex(done.stdout, r"/soft +-> /nowhere")
+        self.assertNotIn("secret", done.stdout)
+        entries = {e["path"]: e for e in json.loads(self.gaussflow("inspect", "odd.h5", "--json").stdout)["entries"]}
+        self.assertEqual(entries["/elsewhere"]["texts"], [])
+        self.assertEqual(len(entries["/latin"]["texts"]), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
