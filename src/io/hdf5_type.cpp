@@ -64,7 +64,7 @@ TypeInfo type_info(hid_t type) {
     case H5T_STRING:
       info.family = Family::text;
       info.name = "text";
-      info.advice = "store the numbers as numbers";
+      info.advice = "store numbers, in h5py: f['numbers'] = f[name][()].astype(float)";
       break;
     case H5T_COMPOUND: {
       const auto names = members(type);

@@ -30,9 +30,8 @@ using hdf5::Reader;
   throw InputError(fmt::format("{} {}", dataset.where, why));
 }
 
-bool is_candidate(const Dataset& dataset) {
-  return dataset.info.numeric() && !dataset.null && (dataset.shape.size() == 1 || dataset.shape.size() == 2);
-}
+/// Of any rank: beside a chain [steps, walkers, D] its log_prob [steps, walkers] is not "the only one".
+bool is_candidate(const Dataset& dataset) { return dataset.info.numeric() && !dataset.null && !dataset.shape.empty(); }
 
 /// The dataset of a file that was named without one.
 std::string only_candidate(const Reader& file) {
@@ -45,10 +44,10 @@ std::string only_candidate(const Reader& file) {
   for (const std::string& path : file.datasets("/", 10000))
     if (is_candidate(file.dataset(path))) candidates.push_back(path);
   if (candidates.size() == 1) return candidates.front();
-  throw InputError(fmt::format("{} has no /samples and {}; name one ({}:/path); {}", name,
-                               candidates.empty() ? "no other dataset of numbers with one or two axes"
-                                                  : fmt::format("{} datasets that could be meant", candidates.size()),
-                               name, file.contents()));
+  throw InputError(fmt::format(
+      "{} has no /samples and {}; name one ({}:/path); {}", name,
+      candidates.empty() ? "no other array of numbers" : fmt::format("{} datasets that could be meant", candidates.size()),
+      name, file.contents()));
 }
 
 /// The numbers in fp64; integers that fp64 cannot hold are refused. `copied`: the caller will make a copy.

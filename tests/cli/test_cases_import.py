@@ -100,7 +100,7 @@ class Import(Case):
                 self.assertNotRegex(message.stderr, r":\s*$")
             self.assertEqual([p.name for p in folder.iterdir()], ["m.yaml"])
         rows = [row for row in MANIFEST if row["id"].startswith("hdf-")]
-        self.assertGreaterEqual(len(rows), 45)
+        self.assertGreaterEqual(len(rows), 44)
         self.together(check, rows)
 
     def test_hdf_01_reversed_axes(self):
@@ -117,6 +117,10 @@ class Import(Case):
 
     def test_hdf_05_a_chain_with_unfilled_rows(self):
         self.chosen("hdf-05", words=["mcmc/chain"])
+        done, samples = self.load(cases("hdf-05")[0], dataset=False)
+        self.assertIsNone(samples, "without a name it must not be the chain's log_prob")
+        for word in ("2 datasets", "/mcmc/chain", "/mcmc/log_prob"):
+            self.assertIn(word, done.stderr)
 
     def test_hdf_06_half_precision_floats(self):
         self.accepted("hdf-06")

@@ -175,10 +175,15 @@ TEST_CASE("without a dataset: /samples, the only candidate, or a list") {
   {
     Maker make(file);
     make.doubles("/x", {3, 2});
-    make.doubles("/cube", {3, 2, 2});
     make.doubles("/scalar", {});
   }
   CHECK(io::read_samples({file, ""}).dataset == "/x");
+  {
+    Maker make(file);
+    make.doubles("/chain", {3, 2, 2});
+    make.doubles("/log_prob", {3, 2});
+  }
+  CHECK_REFUSED(file, "", "2 datasets", "/chain [3, 2, 2] fp64", "/log_prob [3, 2] fp64");
   {
     Maker make(file);
     make.doubles("/x", {3, 2});
