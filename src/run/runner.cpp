@@ -292,6 +292,18 @@ std::string target_text(const TargetRecord& record) {
   return fmt::format("{} [{}] {}", record.kind, fmt::join(record.shape, ", "), record.digest);
 }
 
+/// Where nothing is left that could be gone on from, says so.
+io::Found newest_checkpoint(const Directory& directory) {
+  try {
+    return io::newest_checkpoint(directory.checkpoints());
+  } catch (const CheckpointError& error) {
+    if (!io::list_checkpoints(directory.checkpoints()).empty()) throw;
+    throw CheckpointError(
+        fmt::format("{}\nThere is nothing to go on from. To start anew: gaussflow run CONFIG -o {} --overwrite",
+                    error.what(), shell_quoted(directory.path().string())));
+  }
+}
+
 /// A folder that moved to another depth, or away from its data, does not find them: says how to name them anew.
 void check_files(const RunConfig& config, const std::string& folder) {
   const auto missing = config.missing_files();
@@ -343,7 +355,7 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
   Directory directory = Directory::open(request.directory);
   const std::string folder = request.directory.string();
   const std::string from_here = config::to_yaml_flow({{"run", folder}});
-  io::Found found = io::newest_checkpoint(directory.checkpoints());
+  io::Found found = newest_checkpoint(directory);
   const config::Node stored =
       config::parse_yaml(found.checkpoint.config, found.file.filename().string() + ":/config", request.directory);
   const RunConfig before = read_config(stored);

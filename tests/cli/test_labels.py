@@ -46,6 +46,7 @@ class Labels(Case):
 
     def test_datasets_of_other_names_are_suggested(self):
         self.refused("l.h5:/y is not there", "/label is meant, set target.y: /label", X=self.x, label=self.y, other=np.zeros(7))
+        self.refused("/label is meant, set target.y: /label", X=self.x.T, label=self.y, other=np.zeros(7))
         self.refused("/flag or /label", "target.y", X=self.x, label=self.y[:, None], flag=self.y.astype(bool), other=np.zeros(7))
         self.refused("l.h5:/X is not there", "/features is meant, set target.X: /features", features=self.x, y=self.y)
         self.refused("l.h5:/y is not there", "the file holds", X=self.x)

@@ -50,6 +50,22 @@ class Messages(Case):
         self.write("next.yaml", GOOD.replace("particles: 10", f"particles: {{init: {init}}}"))
         self.gaussflow("run", "next.yaml", "-o", "next", "-q")
 
+    def test_a_run_without_checkpoints_says_how_to_start_anew(self):
+        self.gaussflow("run", "c.yaml", "-o", "a b", "-q")
+        for file in self.checkpoints("a b"):
+            file.write_bytes(b"")
+        for _ in range(2):  # the first one puts them aside
+            done = self.refuses("resume", "a b", code=5)
+        command = done.stderr.splitlines()[-1].split("anew: ")[1].replace("CONFIG", "c.yaml")
+        self.gaussflow(*shlex.split(command)[1:], "-q")
+
+    def test_a_file_in_place_of_a_folder(self):
+        self.write("file", "mine")
+        for more in ((), ("--overwrite",), ("--resume", "auto")):
+            self.refuses("run", "c.yaml", "-o", "file", *more, code=6, words=["file is a file, a run needs a folder"])
+        self.refuses("resume", "file", code=5, words=["there is no run folder file"])
+        self.assertEqual((self.folder / "file").read_text(), "mine")
+
     def test_the_conversion_of_a_table_can_be_pasted(self):
         np.savetxt(self.folder / "my table.csv", np.random.default_rng(0).normal(size=(20, 2)), delimiter=",")
         np.save(self.folder / "my array.npy", np.zeros((20, 2)))

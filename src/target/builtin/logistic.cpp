@@ -97,7 +97,7 @@ class Logistic final : public Target {
 
     Tensor design = o.standardize ? standardised(x.samples) : x.samples;
     if (o.intercept) design = at::cat({at::ones({rows, 1}, at::kDouble), design}, 1);
-    check_there(labels, "y", [&](const io::Hdf5Entry& entry) { return has_rows(entry, rows); });
+    check_there(labels, "y", [&](const io::Hdf5Entry& entry) { return has_rows(entry, rows) || has_rows(entry, columns); });
     const std::vector<double> s = signs(labels, features, x.samples);
     signed_rows_ = Constant(design * tensor_from(s).unsqueeze(1));
     digest_ = Digest().update(x.digest).update(s.data(), s.size() * sizeof(double)).hex();
