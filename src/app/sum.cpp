@@ -7,9 +7,11 @@
 #include "gaussflow/io/sample_file.hpp"
 #include "gaussflow/kernel/gauss_sum.hpp"
 
+#include "app/key_blocks.hpp"
 #include "app/options.hpp"
 #include "app/verbs.hpp"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <memory>
@@ -27,6 +29,7 @@ struct SumArguments {
   std::string dtype;
   std::string device = "cpu";
   std::string threads;
+  std::string block;
   bool gradient = false;
   bool overwrite = false;
   bool explain = false;
@@ -40,6 +43,17 @@ E word_option(const std::string& option, const std::string& word) {
     words.push_back(name);
   }
   throw UsageError(fmt::format("{} must be {}, got '{}'{}", option, either(words), word, suggestion(word, words)));
+}
+
+void explain(const Choice& choice) {
+  fmt::print("{} in {}{}: {}\n", name_of(choice.reduction), dtype_name(choice.compute_dtype),
+             choice.backend == AttentionBackend::automatic ? "" : " on " + name_of(choice.backend), choice.reason);
+}
+
+/// sum += part, in fp64 where there are several parts.
+void add(Tensor& sum, const Tensor& part, bool several) {
+  const Tensor wide = several ? part.to(c10::kDouble) : part;
+  sum = sum.defined() ? sum + wide : wide;
 }
 
 ExitCode sum(const SumArguments& arguments) {
@@ -60,8 +74,9 @@ ExitCode sum(const SumArguments& arguments) {
 
   std::map<std::string, double> attributes;
   Tensor q = io::read_array({arguments.in, "/q"}, &attributes);
-  Tensor v = io::read_array({arguments.in, "/v"});
-  Tensor k = io::has_dataset(arguments.in, "/k") ? io::read_array({arguments.in, "/k"}) : q;
+  const KeyBlocks keys(
+      arguments.in, q,
+      arguments.block.empty() ? std::nullopt : std::optional(integer_option("--block", arguments.block, 1)));
   if (!tau) {
     const auto stored = attributes.find("tau");
     if (stored == attributes.end())
@@ -71,26 +86,31 @@ ExitCode sum(const SumArguments& arguments) {
       throw InputError(fmt::format("{}: the attribute tau must be finite and > 0, got {}", arguments.in, *tau));
   }
   options.tau = *tau;
-  // One dtype for all three: the widest that is stored.
-  const at::ScalarType dtype =
-      q.scalar_type() == at::kDouble || k.scalar_type() == at::kDouble || v.scalar_type() == at::kDouble ? at::kDouble
-                                                                                                         : at::kFloat;
-  q = q.to(device, dtype);
-  k = k.to(device, dtype);
-  v = v.to(device, dtype);
-
-  if (arguments.explain) {
-    const Choice choice = choose(q, k, v, options);
-    fmt::print("{} in {}{}: {}\n", name_of(choice.reduction), dtype_name(choice.compute_dtype),
-               choice.backend == AttentionBackend::automatic ? "" : " on " + name_of(choice.backend), choice.reason);
-    if (arguments.out.empty()) return ExitCode::ok;
-  }
-  std::map<std::string, Tensor> arrays{{"/s", gauss_sum(q, k, v, options).to(c10::kCPU)}};
-  if (arguments.gradient) {
+  std::map<std::string, Tensor> arrays;
+  std::map<std::string, double> numbers{{"tau", *tau}};
+  if (keys.block()) numbers["block"] = static_cast<double>(*keys.block());
+  if (arguments.explain && keys.block())
+    fmt::print("keys in blocks of {}: {}\n", *keys.block(),
+               arguments.block.empty() ? "they do not fit into memory" : "as asked");
+  bool first = true;
+  keys.visit([&](Tensor k, Tensor v) {
+    // One dtype for all three: the widest that is stored.
+    const auto wide = [](const Tensor& t) { return t.scalar_type() == at::kDouble; };
+    const at::ScalarType dtype = wide(q) || wide(k) || wide(v) ? at::kDouble : at::kFloat;
+    q = q.to(device, dtype);
+    k = k.to(device, dtype);
+    v = v.to(device, dtype);
+    if (arguments.explain && first) explain(choose(q, k, v, options));
+    first = false;
+    if (arguments.out.empty()) return;
+    add(arrays["/s"], gauss_sum(q, k, v, options), keys.block().has_value());
+    if (!arguments.gradient) return;
     const Tensor gradient = gauss_sum_gradient(q, k, v, options);
-    arrays["/grad"] = v.size(-1) == 1 ? gradient.squeeze(-2).to(c10::kCPU) : gradient.to(c10::kCPU);
-  }
-  io::write_arrays(arguments.out, arrays, {{"tau", *tau}}, {{"reduction", arguments.reduction}, {"version", version()}});
+    add(arrays["/grad"], v.size(-1) == 1 ? gradient.squeeze(-2) : gradient, keys.block().has_value());
+  });
+  if (arguments.out.empty()) return ExitCode::ok;
+  for (auto& [name, array] : arrays) array = array.to(c10::kCPU, q.scalar_type());
+  io::write_arrays(arguments.out, arrays, numbers, {{"reduction", arguments.reduction}, {"version", version()}});
   return ExitCode::ok;
 }
 
@@ -110,6 +130,7 @@ Action add_sum(CLI::App& verb) {
       ->type_name("T");
   verb.add_option("--device", arguments->device, "cpu, cuda or cuda:i")->type_name("DEVICE");
   verb.add_option("--threads", arguments->threads, "CPU threads")->type_name("N");
+  verb.add_option("--block", arguments->block, "keys at once (default: all, or as many as fit into memory)")->type_name("N");
   verb.add_flag("--gradient", arguments->gradient, "also the gradient at the queries: [M,D] for one channel, else [M,C,D]");
   verb.add_flag("--overwrite", arguments->overwrite, "replace the output when it is there");
   verb.add_flag("--explain", arguments->explain, "say how the sum is evaluated and why");

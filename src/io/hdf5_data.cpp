@@ -126,6 +126,16 @@ Tensor read_as(const Dataset& dataset, at::ScalarType dtype, hid_t type) {
   return result;
 }
 
+/// The part of a dataset from `start` on, `count` along each axis.
+void read_block(const Dataset& dataset, hid_t type, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count,
+                void* out) {
+  const Handle space(H5Dget_space(dataset.id), H5Sclose);
+  const Handle memory = dataspace(static_cast<int>(count.size()), count.data());
+  if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0 ||
+      H5Dread(dataset.id, type, memory, space, H5P_DEFAULT, out) < 0)
+    refuse(dataset, fmt::format("cannot be read: {}; the file is damaged", last_error()));
+}
+
 }  // namespace
 
 void check_storage(const Dataset& dataset) {
@@ -153,6 +163,17 @@ void check_memory(const Dataset& dataset, std::size_t element, double copies) {
 
 Tensor read(const Dataset& dataset, at::ScalarType dtype) { return read_as(dataset, dtype, memory_type(dtype)); }
 
+Tensor read_slab(const Dataset& dataset, at::ScalarType dtype, std::int64_t axis, std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> shape = dataset.shape;
+  shape[static_cast<std::size_t>(axis)] = count;
+  Tensor result = at::empty(shape, at::TensorOptions(dtype));
+  if (result.numel() == 0) return result;
+  std::vector<hsize_t> start(shape.size(), 0);
+  start[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(first);
+  read_block(dataset, memory_type(dtype), start, {shape.begin(), shape.end()}, result.mutable_data_ptr());
+  return result;
+}
+
 Tensor read_integers(const Dataset& dataset) {
   return read_as(dataset, at::kLong, dataset.info.is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64);
 }
@@ -170,7 +191,7 @@ bool holds(const Dataset& dataset, const Tensor& values) {
   if (plain.numel() == 0) return true;
   if (plain.dim() == 0)
     return std::memcmp(read(dataset, plain.scalar_type()).const_data_ptr(), plain.const_data_ptr(), plain.nbytes()) == 0;
-  const Handle type = memory_type(plain.scalar_type()), space(H5Dget_space(dataset.id), H5Sclose);
+  const Handle type = memory_type(plain.scalar_type());
   const std::vector<hsize_t> shape = extent(dataset);
   const std::size_t row_bytes = plain.nbytes() / shape[0];
   const hsize_t rows = std::max<hsize_t>(1, (std::size_t{16} << 20) / row_bytes);
@@ -179,10 +200,7 @@ bool holds(const Dataset& dataset, const Tensor& values) {
   const auto* expected = static_cast<const char*>(plain.const_data_ptr());
   for (; start[0] < shape[0]; start[0] += count[0]) {
     count[0] = std::min(rows, shape[0] - start[0]);
-    const Handle memory = dataspace(static_cast<int>(count.size()), count.data());
-    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0 ||
-        H5Dread(dataset.id, type, memory, space, H5P_DEFAULT, block.data()) < 0)
-      refuse(dataset, fmt::format("cannot be read: {}", last_error()));
+    read_block(dataset, type, start, count, block.data());
     if (std::memcmp(block.data(), expected, count[0] * row_bytes) != 0) return false;
     expected += count[0] * row_bytes;
   }

@@ -82,6 +82,9 @@ void check_memory(const Dataset& dataset, std::size_t element, double copies = 1
 /// The numbers, converted by the library to `dtype`; storage and memory must have been checked.
 Tensor read(const Dataset& dataset, at::ScalarType dtype);
 
+/// The same for entries [first, first + count) of one axis.
+Tensor read_slab(const Dataset& dataset, at::ScalarType dtype, std::int64_t axis, std::int64_t first, std::int64_t count);
+
 /// The same for integers of 64 bits: of unsigned ones the bits.
 Tensor read_integers(const Dataset& dataset);
 

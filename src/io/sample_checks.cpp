@@ -1,10 +1,15 @@
 #include "io/sample_checks.hpp"
 
 #include "gaussflow/core/error.hpp"
+#include "gaussflow/core/text.hpp"
 
+#include "io/numbers.hpp"
+
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <utility>
 
 namespace gaussflow::io {
@@ -35,6 +40,24 @@ void check_matrix(const hdf5::Dataset& dataset) {
                                 "f['flat'] = x[:n].reshape(-1, x.shape[-1]) with the n steps that were run",
                                 shape));
   if (dataset.count() == 0) refuse(dataset, fmt::format("has shape {}: it is empty", shape));
+}
+
+void check_fill(const hdf5::Dataset& dataset, const Tensor& rows, std::int64_t first) {
+  for (const char* name : {"_FillValue", "missing_value"}) {
+    const auto fill = hdf5::number_attribute(dataset.id, name);
+    if (!fill || std::isnan(*fill)) continue;
+    if (const Marked marked = rows_that_hold(rows, *fill, dataset.info.size == 4); marked.rows > 0)
+      refuse(dataset, fmt::format("has {} of {} rows marked missing ({} = {}), the first is row {}; drop them first",
+                                  marked.rows, rows.size(0), name, number_text(*fill), first + marked.first));
+  }
+}
+
+std::string place(std::int64_t flat, at::IntArrayRef shape, std::size_t axis, std::int64_t first) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0; flat /= shape[i]) index[i] = flat % shape[i];
+  if (axis < index.size()) index[axis] += first;
+  return index.size() == 2 ? fmt::format("row {}, column {}", index[0], index[1])
+                           : fmt::format("[{}]", fmt::join(index, ", "));
 }
 
 bool has_reversed_axes(const hdf5::Dataset& dataset) {

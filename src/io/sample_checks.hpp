@@ -11,6 +11,12 @@ void check_numbers(const hdf5::Dataset& dataset);
 /// One or two axes, not empty.
 void check_matrix(const hdf5::Dataset& dataset);
 
+/// Refuses rows that hold what the file says stands for a missing number; the first of `rows` is row `first`.
+void check_fill(const hdf5::Dataset& dataset, const Tensor& rows, std::int64_t first = 0);
+
+/// "row 5, column 1" of a flat index; "[1, 5, 1]" where there are other than two axes. The first entry of `axis` is `first`.
+std::string place(std::int64_t flat, at::IntArrayRef shape, std::size_t axis = 0, std::int64_t first = 0);
+
 /// MATLAB stores [rows, columns] with the axes reversed.
 bool has_reversed_axes(const hdf5::Dataset& dataset);
 

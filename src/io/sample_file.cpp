@@ -8,6 +8,7 @@
 #include "io/hdf5_writer.hpp"
 #include "io/numbers.hpp"
 #include "io/sample_checks.hpp"
+#include "io/sample_dataset.hpp"
 #include "io/sealed_file.hpp"
 
 #include <ATen/ATen.h>
@@ -28,26 +29,6 @@ using hdf5::Reader;
 
 [[noreturn]] void refuse(const Dataset& dataset, const std::string& why) {
   throw InputError(fmt::format("{} {}", dataset.where, why));
-}
-
-/// Of any rank: beside a chain [steps, walkers, D] its log_prob [steps, walkers] is not "the only one".
-bool is_candidate(const Dataset& dataset) { return dataset.info.numeric() && !dataset.null && !dataset.shape.empty(); }
-
-/// The dataset of a file that was named without one.
-std::string only_candidate(const Reader& file) {
-  if (file.has_dataset("/samples")) return "/samples";
-  const std::string name = file.path().string();
-  if (const auto format = hdf5::text_attribute(file.object("/"), "format"); format && format->starts_with("gaussflow-"))
-    throw InputError(fmt::format("{} is a {}, not a file of samples: it has no /samples; name a dataset ({}:/path; {})",
-                                 name, *format, name, file.contents()));
-  std::vector<std::string> candidates;
-  for (const std::string& path : file.datasets("/", 10000))
-    if (is_candidate(file.dataset(path))) candidates.push_back(path);
-  if (candidates.size() == 1) return candidates.front();
-  throw InputError(fmt::format(
-      "{} has no /samples and {}; name one ({}:/path); {}", name,
-      candidates.empty() ? "no other array of numbers" : fmt::format("{} datasets that could be meant", candidates.size()),
-      name, file.contents()));
 }
 
 /// The numbers in fp64; integers that fp64 cannot hold are refused. `copied`: the caller will make a copy.
@@ -83,46 +64,10 @@ Tensor read_weights(const Reader& file, const std::string& path, std::int64_t sa
   return weights;
 }
 
-/// What lies beside a dataset under `name`, if it can be opened: nobody has asked for it.
-std::optional<Dataset> neighbour(const Reader& file, const std::string& path, const std::string& name) {
-  const std::string beside = path.substr(0, path.rfind('/') + 1) + name;
-  if (beside == path || !file.has_dataset(beside)) return std::nullopt;
-  try {
-    return file.dataset(beside);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
-/// Names of the columns beside the samples, when they fit.
-std::vector<std::string> read_names(const Reader& file, const std::string& path, std::int64_t dim) {
-  const auto names = neighbour(file, path, "names");
-  if (!names || names->info.family != Family::text || names->shape != std::vector<std::int64_t>{dim}) return {};
-  return hdf5::read_texts(*names, 1 << 20);
-}
-
-void check_fill(const Dataset& dataset, const Tensor& samples) {
-  for (const char* name : {"_FillValue", "missing_value"}) {
-    const auto fill = hdf5::number_attribute(dataset.id, name);
-    if (!fill || std::isnan(*fill)) continue;
-    if (const Marked marked = rows_that_hold(samples, *fill, dataset.info.size == 4); marked.rows > 0)
-      refuse(dataset, fmt::format("has {} of {} rows marked missing ({} = {}), the first is row {}; drop them first",
-                                  marked.rows, samples.size(0), name, number_text(*fill), marked.first));
-  }
-}
-
 std::vector<std::int64_t> reversed_axes(std::int64_t rank) {
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
   std::iota(axes.rbegin(), axes.rend(), 0);
   return axes;
-}
-
-/// "row 5, column 1" of a flat index; "[1, 5, 1]" where there are other than two axes.
-std::string place(std::int64_t flat, at::IntArrayRef shape) {
-  std::vector<std::int64_t> index(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0; flat /= shape[axis]) index[axis] = flat % shape[axis];
-  return index.size() == 2 ? fmt::format("row {}, column {}", index[0], index[1])
-                           : fmt::format("[{}]", fmt::join(index, ", "));
 }
 
 /// Says that weights lie beside the samples and are not used, unless they are all equal or no weights at all.
@@ -144,7 +89,7 @@ void note_weights(const Reader& file, const std::string& path, std::int64_t samp
 
 SampleFile read_samples(const DataRef& ref, const SampleOptions& options) {
   const Reader file(ref.file);
-  const Dataset dataset = file.dataset(ref.dataset.empty() ? only_candidate(file) : ref.dataset);
+  const Dataset dataset = named_dataset(file, ref);
   check_numbers(dataset);
   SampleFile result;
   result.dataset = dataset.path;
@@ -173,7 +118,7 @@ SampleFile read_samples(const DataRef& ref, const SampleOptions& options) {
 
 Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes) {
   const Reader file(ref.file);
-  const Dataset dataset = file.dataset(ref.dataset.empty() ? only_candidate(file) : ref.dataset);
+  const Dataset dataset = named_dataset(file, ref);
   check_numbers(dataset);
   Tensor values;
   if (dataset.info.family == Family::floating && dataset.info.size <= 4) {

@@ -16,7 +16,7 @@ namespace gaussflow {
 namespace {
 
 constexpr std::int64_t grid_limit = 65535;  // CUDA grids hold no more problems than this
-constexpr std::int64_t cuda_width = 256;
+constexpr std::int64_t cuda_width = 256, cudnn_width = 128;
 
 /// Operators want [B, H, T, E] with a dense last axis: a strided one is read as garbage without a word on the CPU.
 Tensor four(const Tensor& t) { return t.unsqueeze(1).contiguous(); }
@@ -115,8 +115,9 @@ AttentionBackend attention_backend(AttentionBackend wanted, const at::Device& de
   }
   if (wanted == automatic) wanted = is_half(dtype) && !bias ? flash : memory_efficient;
   if (dtype == at::kDouble) refuse(wanted, device, dtype, width, "no fused backend takes fp64; reduction reference does");
-  if (width > cuda_width)
-    refuse(wanted, device, dtype, width, fmt::format("the widest is {}; reduction reference does", cuda_width));
+  const std::int64_t widest = wanted == cudnn ? cudnn_width : cuda_width;
+  if (width > widest)
+    refuse(wanted, device, dtype, width, fmt::format("the widest is {}; reduction reference does", widest));
   if (wanted != memory_efficient && !is_half(dtype))
     refuse(wanted, device, dtype, width, "it takes fp16 and bf16; memory_efficient takes fp32");
   if (wanted == flash && bias) refuse(wanted, device, dtype, width, "it takes no key bias");

@@ -90,6 +90,27 @@ GaussSumOptions unpacked(const std::vector<double>& x, double tau) {
   return o;
 }
 
+/// First derivatives for one channel: a field at the queries, and with the roles swapped one at the keys.   [Eq. (8)]
+std::optional<Gradients> field_gradients(const Operands& operands, const Tensor& w, const Tensor& tau,
+                                         const GaussSumOptions& options, bool for_q, bool for_k) {
+  if (operands.C() != 1) return std::nullopt;
+  const GradientOperands g = gradient_operands(operands, options);
+  const Operands& o = g.operands;
+  Gradients result;
+  if (for_q) {
+    const auto field = fused_field(o, g.options);
+    if (!field) return std::nullopt;
+    result.q = w * field->gradient;
+  }
+  if (!for_k) return result;
+  const auto field = fused_field({o.k, o.q, w, true}, g.options);
+  if (!field) return std::nullopt;
+  result.v = field->value.unsqueeze(-1);
+  result.k = o.v * field->gradient;
+  if (for_q) result.tau = tau_gradient(g.q, result.q, g.k, result.k, tau);
+  return result;
+}
+
 class GaussSum : public torch::autograd::Function<GaussSum> {
  public:
   static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -111,7 +132,10 @@ class GaussSum : public torch::autograd::Function<GaussSum> {
     const bool for_q = context->needs_input_grad(0) || for_tau, for_k = context->needs_input_grad(1) || for_tau;
 
     std::optional<Gradients> g;
-    if (!c10::GradMode::is_enabled() && (for_q || for_k)) g = operator_gradients(operands, w, s, tau, options);
+    if (!c10::GradMode::is_enabled() && (for_q || for_k)) {
+      g = field_gradients(operands, w, tau, options, for_q, for_k || context->needs_input_grad(2));
+      if (!g) g = operator_gradients(operands, w, s, tau, options);
+    }
     if (!g) {
       const GradientOperands forward = gradient_operands(operands, options);
       const Operands& o = forward.operands;
@@ -137,9 +161,7 @@ class GaussSum : public torch::autograd::Function<GaussSum> {
 }  // namespace
 
 Tensor differentiable_sum(const Operands& operands, const Tensor& tau, const GaussSumOptions& options) {
-  const auto wanted = [](const Tensor& t) { return t.defined() && t.requires_grad(); };
-  if (!c10::GradMode::is_enabled() || !(wanted(operands.q) || wanted(operands.k) || wanted(operands.v) || wanted(tau)))
-    return evaluate(operands, options);
+  if (!records_gradients({operands.q, operands.k, operands.v, tau})) return evaluate(operands, options);
   const Tensor precision = tau.defined() ? tau : at::scalar_tensor(options.tau, operands.q.options().dtype(at::kDouble));
   return GaussSum::apply(operands.q, operands.k, operands.v, precision, options);
 }

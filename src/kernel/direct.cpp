@@ -75,8 +75,9 @@ at::ScalarType field_type(const Tensor& k, double tau, std::optional<at::ScalarT
 /// Beyond this the squared distance of two points may leave the range of the type.
 double largest_extent(at::ScalarType compute) { return compute == at::kFloat ? 1e37 : 1e300; }
 
-/// fp64 points in fp32: a spread of 200 moves a sum by up to 16 eps, half the contract.
-constexpr double largest_rounded_spread = 200;
+/// fp64 points in fp32: rounded at this distance from their mean, they move e^-x by up to 4 √x eps, 19 where rows begin to be
+/// evaluated again in fp64.
+constexpr double largest_rounded_spread = 8;
 
 template <class In>
 bool range_allows(const Tensor& q, const Tensor& k, const GaussSumOptions& options, at::ScalarType compute,

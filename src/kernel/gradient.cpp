@@ -1,11 +1,13 @@
 #include "kernel/gradient.hpp"
 
-#include "gaussflow/kernel/gauss_sum.hpp"
+#include "gaussflow/kernel/direct.hpp"
 
 #include "kernel/differentiable.hpp"
+#include "kernel/direct_choice.hpp"
 #include "kernel/frame.hpp"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 
@@ -38,8 +40,25 @@ ChannelGradients channel_gradients(const GradientOperands& g, const Tensor& tau,
   return {sum.squeeze(3), (s.narrow(3, 0, D) - g.q.unsqueeze(2) * sum) * tau.to(s.scalar_type())};
 }
 
+bool records_gradients(std::initializer_list<Tensor> operands) {
+  return c10::GradMode::is_enabled() &&
+         std::any_of(operands.begin(), operands.end(), [](const Tensor& t) { return t.defined() && t.requires_grad(); });
+}
+
+std::optional<ValueAndGradient> fused_field(const Operands& operands, const GaussSumOptions& options) {
+  const std::optional<Choice> choice = fused_choice(operands, options);
+  if (!choice) return std::nullopt;
+  const Operands fused = fused_operands(operands, *choice);
+  const DirectField field = direct_field(fused.q, fused.k, fused.v.squeeze(-1), options.tau, choice->compute_dtype);
+  const at::ScalarType dtype = result_dtype(operands);
+  return ValueAndGradient{field.value.to(dtype), field.gradient.to(dtype)};
+}
+
 ValueAndGradient gauss_sum_with_gradient(const Tensor& q, const Tensor& k, const Tensor& v, const GaussSumOptions& options) {
   const Operands operands = checked_operands(q, k, v.unsqueeze(-1), options.tau);
+  if (!records_gradients({q, k, v}))
+    if (const auto field = fused_field(operands, options))
+      return {operands.restore(field->value), operands.restore(field->gradient)};
   const ChannelGradients result =
       channel_gradients(gradient_operands(operands, options), at::scalar_tensor(options.tau, at::kDouble), 0, 1);
   return {operands.restore(result.sum.squeeze(2)), operands.restore(result.gradient.squeeze(2))};

@@ -1,7 +1,12 @@
 #pragma once
 /// Query gradients as Gauss sums again: eq. 8 for every channel.
 
+#include "gaussflow/kernel/gauss_sum.hpp"
+
 #include "kernel/operands.hpp"
+
+#include <initializer_list>
+#include <optional>
 
 namespace gaussflow {
 
@@ -21,6 +26,12 @@ struct ChannelGradients {
   Tensor gradient;
 };
 ChannelGradients channel_gradients(const GradientOperands& g, const Tensor& tau, std::int64_t first, std::int64_t count);
+
+/// Whether autograd is to see what is made of these.
+bool records_gradients(std::initializer_list<Tensor> operands);
+
+/// Value and gradient for v [B, N, 1] by the fused kernel, in result_dtype; empty where it does not take them.
+std::optional<ValueAndGradient> fused_field(const Operands& operands, const GaussSumOptions& options);
 
 /// Channels whose gradients are formed at once: bounds the memory, [M, count (D + 1)].
 std::int64_t gradient_block(std::int64_t D);

@@ -12,30 +12,10 @@
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <algorithm>
-#include <initializer_list>
-
 namespace gaussflow {
 
-namespace {
-
-bool wants_gradients(std::initializer_list<Tensor> operands) {
-  return c10::GradMode::is_enabled() &&
-         std::any_of(operands.begin(), operands.end(), [](const Tensor& t) { return t.requires_grad(); });
-}
-
-}  // namespace
-
 ValueAndGradient Kernel::field(const Tensor& q, const Tensor& k, const Tensor& weights, Gradient gradient) const {
-  if (gradient == Gradient::eq8) {
-    if (wants_gradients({q, k, weights})) return gauss_sum_with_gradient(q, k, weights, options_);
-    const Operands operands = checked_operands(q, k, weights.unsqueeze(-1), options_.tau);
-    const std::optional<Choice> choice = fused_choice(operands, options_);
-    if (!choice) return gauss_sum_with_gradient(q, k, weights, options_);
-    const Operands fused = fused_operands(operands, *choice);
-    const DirectField field = direct_field(fused.q, fused.k, fused.v.squeeze(-1), options_.tau, choice->compute_dtype);
-    return {operands.restore(field.value), operands.restore(field.gradient)};
-  }
+  if (gradient == Gradient::eq8) return gauss_sum_with_gradient(q, k, weights, options_);
   // The independent route: autograd through Algorithm 2 and the attention operator's backward. Row m of s depends on q_m
   // only.
   if (options_.reduction != Reduction::automatic && options_.reduction != Reduction::reweight)
@@ -55,7 +35,7 @@ Tensor Kernel::stein(const Tensor& q, const Tensor& x, const Tensor& score, cons
   if (a.dim() != 1 || a.size(0) != x.size(-2))
     throw ShapeError(fmt::format("weights {} for points {}", shape_text(a), shape_text(x)));
   const Operands operands = checked_operands(q, x, score, options_.tau);
-  if (!wants_gradients({q, x, score, a})) {
+  if (!records_gradients({q, x, score, a})) {
     if (const std::optional<Choice> choice = fused_choice(operands, options_)) {
       const Operands fused = fused_operands(operands, *choice);
       const Tensor weights = a.to(fused.v.scalar_type()).unsqueeze(0).expand({operands.B(), a.size(0)});

@@ -41,19 +41,42 @@ double rounding_distance(const Tensor& x, const Frame& frame, at::ScalarType dty
   return largest;
 }
 
+/// ½‖x'‖², [B, T, 1].
+Tensor half_norms(const Tensor& x, const Frame& frame) {
+  Tensor h = at::empty({x.size(0), x.size(1), 1}, x.options().dtype(at::kDouble));
+  for_chunks(x.size(1), false, [&](std::int64_t begin, std::int64_t length) {
+    h.narrow(1, begin, length).copy_(frame.apply(x.narrow(1, begin, length)).square().sum(-1, true) * 0.5);
+  });
+  return h;
+}
+
+/// What fp16 loses of values and weights that fall below its normal numbers, each at most 2⁻²⁵ of the largest: a bound of the
+/// 2-norm over the rows, [B, C].
+Tensor lost_below_range(Reduction reduction, const Operands& operands, const Frame& frame) {
+  const double N = static_cast<double>(operands.N()), root_M = std::sqrt(static_cast<double>(operands.M()));
+  const Tensor v = operands.v.detach().abs().to(at::kDouble);
+  if (reduction != Reduction::prescale) return v.amax(1) * (2 * N * root_M * 0x1p-25);
+  // ṽ_n = v_n e^{-½‖k_n‖²}: of what a key loses, at most e^{½‖k_n‖²} comes back
+  const Tensor h = half_norms(operands.k.detach(), frame), prescaled = v * at::exp(-h), largest = prescaled.amax({1}, true);
+  const Tensor values = at::exp(h).masked_fill(prescaled >= 0x1p-14 * largest, 0.0).sum(1) * root_M;
+  // The largest weight of a row is at most e^{‖q‖R - ½‖q‖²}, and none is below e^{-2‖q‖R} of it.
+  const Tensor square = 2 * half_norms(operands.q.detach(), frame), reach = (square * 2 * h.amax({1}, true)).sqrt();
+  const Tensor weights = at::exp(reach - square / 2).masked_fill(2 * reach < 14 * std::log(2.0), 0.0).norm(2, {1}) * N;
+  return (values + weights) * largest.squeeze(1) * 0x1p-25;
+}
+
 /// What the values and the kernel leave of each column, [B, C].
 struct Masses {
-  Tensor total;    ///< Σ|v|, which no row's Σ Φ|v| exceeds
-  Tensor largest;  ///< max|v|
-  Tensor norm;     ///< a lower bound of ‖Σ Φ|v|‖
-  Tensor rows;     ///< how many rows share that norm, at least
+  Tensor total;  ///< Σ|v|, which no row's Σ Φ|v| exceeds
+  Tensor norm;   ///< a lower bound of ‖Σ Φ|v|‖
+  Tensor rows;   ///< how many rows share that norm, at least
 };
 
 /// From the range alone: no pair is farther than 2√ρ.
 Masses masses_of(const Operands& operands, double rho) {
   const Tensor v = operands.v.detach().abs().to(at::kDouble);
   const double least = std::exp(-2 * rho), M = static_cast<double>(operands.M());
-  Masses m{v.sum(1), v.amax(1), {}, {}};
+  Masses m{v.sum(1), {}, {}};
   m.norm = m.total * (std::sqrt(M) * least);
   m.rows = at::full_like(m.norm, M * least * least);
   return m;
@@ -83,9 +106,11 @@ double over_columns(const Masses& m, const Tensor& x, bool largest) {
 /// The logit of a pair is a difference of terms of size ρ: each rounding of one is an error of up to ρ eps/2, and the worst
 /// seen in a single row is α_max ρ. Many rows of like size average them. Beyond that errors grow with a pair's exponent x;
 /// pairs with x > x0 weigh nothing, because √M Σ|v| e^{-x0} is a tenth of the norm.
-double error_of(Reduction reduction, const Operands& operands, double rho, const AttentionPlan& plan, const Masses& m,
-                double rounding) {
-  const double M = static_cast<double>(operands.M()), N = static_cast<double>(operands.N());
+///
+/// Half types: `rounding` is that of the coordinates (rounding_distance), `lost` that of lost_below_range.
+double error_of(const Operands& operands, double rho, const AttentionPlan& plan, const Masses& m, double rounding,
+                const Tensor& lost) {
+  const double M = static_cast<double>(operands.M());
   const double x0 = std::min(2 * rho, std::log(10 * std::sqrt(M) * over_columns(m, m.total / m.norm, true) + 1));
   if (!is_half(plan.dtype)) {
     const double root_D = std::sqrt(static_cast<double>(operands.D()));
@@ -95,11 +120,7 @@ double error_of(Reduction reduction, const Operands& operands, double rho, const
   }
   const double norms = rho / (plan.dtype == at::kHalf ? 8192 : 1024);  // hi + lo
   double error = 3.5 + norms + (plan.split ? 0 : std::sqrt(2 * x0) * rounding / eps(plan.dtype));
-  if (plan.dtype == at::kHalf) {
-    // weights and values below 2⁻²⁵ of the largest are lost
-    const double lost = over_columns(m, m.largest / m.norm, true) * N * std::sqrt(M) * 0x1p-24;
-    error += lost / eps(plan.dtype) * (reduction == Reduction::prescale ? std::exp(rho / 2) : 1);
-  }
+  if (lost.defined()) error += over_columns(m, lost / m.norm, true) / eps(plan.dtype);
   return error;
 }
 
@@ -149,15 +170,16 @@ std::string out_of_range(Reduction reduction, const Operands& operands, const Fr
   const double rounding = is_half(plan.dtype) ? rounding_distance(operands.q.detach(), frame, plan.dtype) +
                                                     rounding_distance(operands.k.detach(), frame, plan.dtype)
                                               : 0;
+  const Tensor lost = plan.dtype == at::kHalf ? lost_below_range(reduction, operands, frame) : Tensor();
   double error = 0;
   for (const bool sampled : {false, true}) {
     if (sampled) sample_rows(masses, operands, options.tau);
-    error = error_of(reduction, operands, rho, plan, masses, rounding);
+    error = error_of(operands, rho, plan, masses, rounding, lost);
     if (fits(error)) return {};
     if (!is_half(plan.dtype)) continue;
     AttentionPlan split = plan;
     split.split = true;
-    error = error_of(reduction, operands, rho, split, masses, rounding);
+    error = error_of(operands, rho, split, masses, rounding, lost);
     if (!fits(error)) continue;
     plan = attention_plan(reduction, operands, options, true);
     return {};
@@ -241,13 +263,18 @@ void check_sum(const Plan& plan, const Tensor& s, const Operands& operands, cons
     return reference_sum(operands.q.detach(), operands.k.detach(), v, options.tau, ReferenceAccuracy::fp64).to(at::kDouble);
   };
   const Tensor v = operands.v.detach().to(at::kDouble);
-  const Tensor error = (s.detach().to(at::kDouble) - exact(v)).norm(2, {1}), norm = exact(v.abs()).norm(2, {1});
+  const Tensor absolute = exact(v.abs()), largest = absolute.amax({1}, true).clamp_min(1e-308);  // squares of less vanish
+  const Tensor error = ((s.detach().to(at::kDouble) - exact(v)) / largest).norm(2, {1}),
+               norm = (absolute / largest).norm(2, {1});
   const double unit = std::max(eps(plan.attention.dtype), eps(result_dtype(operands)));
   // What could not be vouched for beforehand must be as good as the automatic choice.
   const double allowed = std::min(32.0, allowed_error(plan.attention.dtype, plan.frame.rho));
-  if (!(error <= allowed * unit * norm).all().item<bool>())
-    throw UnsupportedError(fmt::format("{}; here it errs by {:.3g} of {:.3g} eps: use reduction auto", plan.doubt,
-                                       (error / norm / unit).max().item<double>(), allowed));
+  if ((error <= allowed * unit * norm).all().item<bool>()) return;
+  const double found = (error / norm / unit).max().item<double>();
+  throw UnsupportedError(fmt::format("{}; here it {}: use reduction auto", plan.doubt,
+                                     std::isfinite(found)
+                                         ? fmt::format("errs by {:.3g} eps where {:.3g} are allowed", found, allowed)
+                                         : "leaves the range of the type"));
 }
 
 }  // namespace gaussflow

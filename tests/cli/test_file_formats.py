@@ -58,7 +58,8 @@ class FileFormats(Case):
         self.gaussflow("import", "t.csv", "-o", "imported.h5")
         self.compare("What is read as samples", "imported.h5")
         self.gaussflow("sum", "y.h5", "-o", "sum.h5", "--tau", "1", "--gradient")
-        self.compare("The output of `gaussflow sum`", "sum.h5")
+        self.gaussflow("sum", "y.h5", "-o", "sum-blocks.h5", "--tau", "1", "--block", "2")
+        self.compare("The output of `gaussflow sum`", "sum*.h5")
 
 
 if __name__ == "__main__":

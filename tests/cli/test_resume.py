@@ -50,6 +50,13 @@ seed: 3
                         self.assertEqual(self.digest(straight), self.digest(broken))
                         np.testing.assert_array_equal(self.samples(straight), self.samples(broken))
 
+    def test_streamed_samples_resume_in_the_middle_of_an_epoch(self):
+        stream = ["-q", "--set", "target.samples.stream=true", "--set", "target.samples.batch=7"]
+        self.gaussflow("run", "mmd.yaml", "-o", "straight", *stream)
+        self.assertEqual(self.kill_after_step(70, "broken", "run", "mmd.yaml", "-o", "broken", *stream), -signal.SIGKILL)
+        self.gaussflow("resume", "broken", "-q")
+        self.assertEqual(self.digest("straight"), self.digest("broken"))
+
     def test_digest_does_not_depend_on_threads(self):
         for config in ("mmd", "svgd"):
             with self.subTest(config=config):

@@ -121,3 +121,17 @@ TEST_CASE("half operands are summed as they are, and return fp32") {
     }
   }
 }
+
+TEST_CASE("the paper's own setting is inside every reduction's range") {
+  for (const std::int64_t D : {1, 2, 4, 8, 16, 32, 64, 128}) {
+    const Tensor x = cloud(1, 2048, D, 0)[0] / std::sqrt(static_cast<double>(D)), v = cloud(1, 2048, 1, 1)[0];
+    const auto exact = oracle::gauss_sum<double>(x, x, v, 1);
+    for (const auto dtype : dtypes)
+      for (const Reduction reduction : attention) {
+        const std::string what = fmt::format("{} in {}, D {}", name_of(reduction), dtype_name(dtype), D);
+        CAPTURE(what);
+        const Tensor s = gauss_sum(x, x, v, {.reduction = reduction, .compute_dtype = dtype});
+        CHECK(contract::excess(s, exact, v, dtype, contract::bound(reduction, dtype, contract::range(x, x, 1))) <= 1);
+      }
+  }
+}

@@ -1,3 +1,4 @@
+#include "gaussflow/core/error.hpp"
 #include "gaussflow/io/sample_file.hpp"
 
 #include "target/make_target.hpp"
@@ -96,4 +97,54 @@ TEST_CASE("two_moons: 2000 rows, mean (1/2, 1/4)") {
 TEST_CASE("a missing file is named") {
   CHECK(failure("{samples: nowhere.h5}").find("nowhere.h5") != std::string::npos);
   CHECK(failure("{samples: {batch: 3}}").find("file") != std::string::npos);
+}
+
+TEST_CASE("streamed samples are the same data as samples in memory, seen block by block") {
+  const Tensor rows = normal({1, Stream::data, 0}, 103, 2) * 3 + 1e6;
+  const std::string file = file_with("streamed.h5", rows, {}, {"a", "b"});
+  const auto whole = make_target("{samples: '" + file + "'}");
+  const auto target = make_target("{samples: {file: '" + file + "', batch: 10, stream: true}}");
+  CHECK(target->record() == whole->record());
+  CHECK(target->names() == whole->names());
+  CHECK(at::equal(target->all_samples(at::kDouble).points, rows));
+  CHECK(at::allclose(target->moments()->mean, whole->moments()->mean, 1e-15));
+  CHECK(at::allclose(target->moments()->sd, whole->moments()->sd, 1e-11));
+  std::vector<Tensor> epoch;
+  for (std::uint64_t step = 0; step < 11; ++step) {
+    const Cloud block = target->samples({7, Stream::batch, step}, at::kDouble);
+    CHECK(at::equal(block.points, target->samples({7, Stream::batch, step}, at::kDouble).points));
+    CHECK(std::abs(block.weights.sum().item<double>() - 1) < 1e-14);
+    const std::int64_t first = (rows == block.points[0]).all(1).nonzero().item<std::int64_t>();
+    CHECK(first % 10 == 0);
+    CHECK(at::equal(block.points, rows.slice(0, first, first + 10)));
+    epoch.push_back(block.points);
+  }
+  CHECK(at::equal(std::get<0>(at::cat(epoch).select(1, 0).sort()), std::get<0>(rows.select(1, 0).sort())));
+}
+
+TEST_CASE("the rows kept of a long streamed file are spread over all of it") {
+  const Tensor rows = at::arange(200'000, at::kDouble).view({100'000, 2});
+  const auto target = make_target("{samples: {file: '" + file_with("long.h5", rows) + "', batch: 1000, stream: true}}");
+  const Tensor kept = target->all_samples(at::kDouble).points.select(1, 0);
+  CHECK(kept.size(0) == 65536);
+  CHECK(kept[0].item<double>() == 0);
+  CHECK(kept[-1].item<double>() > 199'990);
+  CHECK(std::get<0>(at::unique_consecutive(kept)).size(0) == 65536);
+  CHECK(kept.mean().item<double>() == doctest::Approx(1e5).epsilon(1e-3));
+}
+
+TEST_CASE("streaming needs a batch, and says which row is not finite") {
+  Tensor rows = normal({1, Stream::data, 0}, 50, 2);
+  const std::string good = file_with("good.h5", rows);
+  CHECK_THROWS_AS(make_target("{samples: {file: '" + good + "', stream: true}}"), ConfigError);
+  CHECK_THROWS_AS(make_target("{samples: {file: '" + good + "', stream: true, batch: 5, transpose: true}}"), ConfigError);
+  rows[33][1] = NAN;
+  const std::string bad = file_with("bad.h5", rows);
+  std::string message;
+  try {
+    make_target("{samples: {file: '" + bad + "', batch: 10, stream: true}}");
+  } catch (const InputError& error) {
+    message = error.what();
+  }
+  CHECK(message.find("row 33, column 1") != std::string::npos);
 }

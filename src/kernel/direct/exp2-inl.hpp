@@ -1,12 +1,15 @@
 // 2^-t for t ≥ 0, the only transcendental function of the kernel. Included once per SIMD target.
 //
-// t = m/K + h with m an integer and |h| ≤ 1/(2K), by adding and subtracting a number so large that its last bit is 1/K.
-//   AVX-512: K = 32 (fp32) or 16 (fp64), 2^(j/K) from a table that fills two registers (one two-source permute), so that a
-//            polynomial of degree 2 (fp32: 5.3e-8) or 6 (fp64: 7.0e-18) is enough where K = 1 needs 5 or 11: the whole sum
-//            is 20 % faster at D = 3. The exponent goes in by vscalef, which is right for any exponent: 0 where 2^-t is
-//            below the range, without a compare.
-//   others:  K = 1, degree 5 (9.1e-8) or 11 (3.4e-18), the exponent added as an integer, and 0 by a mask from t = 126 (1022)
-//   on.
+// t = m/K + h with m an integer and |h| ≤ 1/(2K), by adding and subtracting a number so large that its last bit is 1/K. The roots
+// 2^(j/K) come from a table in registers, by a permutation whose indices are the low bits of that same sum; 2^-h is a polynomial.
+//
+//   AVX-512  K = 32 (fp32) or 16 (fp64), a two-source permutation: degree 2 (error 5.3e-8) or 6 (7.0e-18) where K = 1 needs 5 or
+//            11, and the whole sum is 20 % faster at D = 3. The exponent goes in by vscalef, which is right for any exponent and
+//            gives 0 where 2^-t is below the range, without a compare.
+//   AVX2     fp32: K = 8, degree 3 (2.5e-8).
+//   others   K = 1, degree 5 (9.1e-8) or 11 (3.4e-18).
+// Without vscalef the exponent is added as an integer, and from t = 126 (1022) on a mask gives 0.
+//
 // The coefficients are minimax in relative error with constant term 1, so 2^0 is exactly 1. NaN stays NaN.
 
 #if defined(GAUSSFLOW_DIRECT_EXP2_INL) == defined(HWY_TARGET_TOGGLE)
@@ -142,6 +145,36 @@ struct Exp2Neg {
     return hn::IfThenZeroElse(hn::Ge(t, hn::Set(d, f32 ? T(126) : T(1022))), result);
   }
 };
+
+#if HWY_TARGET == HWY_AVX2
+
+/// Bits of 2^(j/8) less the bits that j leaves in the mantissa when the exponent is shifted in.
+alignas(32) inline constexpr std::int32_t exp2_table_eight[8] = {0x3f800000, 0x3f7b95c2, 0x3f7837f0, 0x3f75fed7,
+                                                                 0x3f7504f3, 0x3f75672a, 0x3f7744fd, 0x3f7ac0c7};
+
+template <class D>
+requires(sizeof(hn::TFromD<D>) == 4) struct Exp2Neg<D> {
+  using V = hn::Vec<D>;
+  using I = hn::RebindToSigned<D>;
+  explicit Exp2Neg(D) : table(hn::Load(I(), exp2_table_eight)) {}
+
+  HWY_INLINE V operator()(V t) const {
+    const D d;
+    const V magic = hn::Set(d, 1572864.0F);  // 1.5 · 2^20: last bit 1/8
+    const V y = hn::Sub(magic, t);
+    const V h = hn::Add(t, hn::Sub(y, magic));
+    V p = hn::MulAdd(h, hn::Set(d, -0.055496221830451643F), hn::Set(d, 0.240257629784441592F));
+    p = hn::MulAdd(p, h, hn::Set(d, -0.69314721426012836F));
+    p = hn::MulAdd(p, h, hn::Set(d, 1.0F));
+    const auto bits = hn::BitCast(I(), y);
+    const auto root = decltype(bits){_mm256_permutevar8x32_epi32(table.raw, bits.raw)};
+    const V power = hn::BitCast(d, hn::Add(root, hn::ShiftLeft<20>(bits)));
+    return hn::IfThenZeroElse(hn::Ge(t, hn::Set(d, 126.0F)), hn::Mul(power, p));
+  }
+  hn::Vec<I> table;
+};
+
+#endif
 
 #endif
 

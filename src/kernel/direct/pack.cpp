@@ -14,8 +14,9 @@ namespace {
 constexpr long double log2e = 1.4426950408889634073599L;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Rounding scaled coordinates to their last bit moves a sum by up to 2 eps at 32, by 9 at 128. (Φ ends at 11.2 in fp32.)
-constexpr double scaled_extent = 32;
+/// Rounding scaled coordinates at this distance from their mean moves 2^-t by up to 4 √t eps: 22 where rows begin to be
+/// evaluated again (sum.cpp). In fp32 Φ ends at 11.2.
+constexpr double scaled_extent = 8;
 
 /// Farther from the mean of scaled keys every Φ is 0, and the exponential needs squares below 1e12.
 constexpr double far_away = 1e5;
@@ -45,14 +46,16 @@ struct Range {
     low = x < low ? x : low;
     high = x > high ? x : high;
     sum += x;
+    size += std::abs(x);
   }
   void add(const Range& other) {
     low = std::min(low, other.low);
     high = std::max(high, other.high);
     sum += other.sum;
+    size += other.size;
   }
   double absolute() const { return std::max(std::abs(low), std::abs(high)); }
-  double low = infinity, high = -infinity, sum = 0;
+  double low = infinity, high = -infinity, sum = 0, size = 0;  // size: the sum of |x|
 };
 
 /// Ranges of the columns of the matrix that load(row, column) gives, in chunks of rows whose sums are added in order.
@@ -161,12 +164,15 @@ KeyStore<T> pack_keys(const Problem<In>& p, std::int64_t batch, int threads) {
   const int channels = p.kind == Kind::sum ? static_cast<int>(p.C) : p.kind == Kind::field && frame.small ? 1 : with_one;
   const int outputs = p.kind == Kind::sum ? channels : p.kind == Kind::stein && frame.small ? dim : with_one;
   KeyStore<T> store{
-      Buffer<T>(panels * width * dim), Buffer<T>(panels * width * channels), {}, std::move(frame), outputs, {}};
+      Buffer<T>(panels * width * dim), Buffer<T>(panels * width * channels), {}, std::move(frame), outputs, {}, {}};
   store.keys = {store.points.get(), store.values.get(), panels, dim, channels};
   const ChannelParts parts(channels);
 
   with_values(p, batch, store.frame, [&](const auto& value) {
-    for (const Range& range : ranges_of(p.N, channels, threads, value)) store.units.push_back(unit_of(range));
+    for (const Range& range : ranges_of(p.N, channels, threads, value)) {
+      store.units.push_back(unit_of(range));
+      store.sizes.push_back(range.size / store.units.back());
+    }
     if (p.kind == Kind::stein && store.frame.small) {  // both terms of a product must agree
       std::fill(store.units.begin(), store.units.end(), *std::max_element(store.units.begin(), store.units.end()));
     }

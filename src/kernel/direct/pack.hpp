@@ -32,6 +32,7 @@ struct KeyStore {
   /// Powers of two that bring the largest |value| of each channel into [1/2, 1): values may lie anywhere in the range of
   /// their type, and products do not fall below it. Packed values are value / unit.
   std::vector<double> units;
+  std::vector<double> sizes;  ///< Σ |value| of each channel, in units
 };
 template <class T, class In>
 KeyStore<T> pack_keys(const Problem<In>& problem, std::int64_t batch, int threads);

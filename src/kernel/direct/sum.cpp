@@ -38,16 +38,24 @@ struct Rows {
   int groups;
 };
 
-/// The error of Φ is 0.25 to 0.5 eps times its exponent, 17 to 34 eps at 2⁻⁶⁸. A row all of whose keys are farther than that
-/// has a sum below this (if N < 2²⁰), in units of the largest value.
-constexpr double faint = 0x1p-48;
+/// The exponent t of Φ = 2^-t carries up to 0.7 eps for each of its bits. Where a sum is at least this times Σ |v|, its terms
+/// have less than 32 bits on average (−Φ log Φ is concave in Φ), so that their errors stay below 32 eps together.
+constexpr double faint = 0x1p-32;
 
-/// Whether a row's sums are all faint, and not all zero.
+/// Whether terms of a row that are far away may show in its sums: evaluated again, it would be better.
 template <class T>
-bool is_faint(const KeyStore<T>& store, const double* totals) {
+bool is_faint(Kind kind, const KeyStore<T>& store, const double* totals) {
+  const auto at = [totals](int c) { return std::abs(totals[c * group_size]); };
+  if (kind == Kind::sum) {
+    for (int c = 0; c < store.outputs; ++c) {
+      if (at(c) > 0 && at(c) < faint * store.sizes[c]) return true;
+    }
+    return false;
+  }
+  if (kind == Kind::field || !store.frame.small) return at(store.outputs - 1) < faint * store.sizes.back();
   double largest = 0;
-  for (int c = 0; c < store.outputs; ++c) largest = std::max(largest, std::abs(totals[c * group_size]));
-  return largest > 0 && largest < faint;
+  for (int c = 0; c < store.outputs; ++c) largest = std::max(largest, at(c));
+  return largest < faint * store.sizes.back();
 }
 
 /// Whether faint rows are to be found: where a second evaluation would be better than the first.
@@ -169,7 +177,7 @@ void kernel_sum(const Problem<In>& p, const Output<In>& out) {
     for (std::int64_t m = 0; m < rows.count; ++m) {
       const double* row = totals + m / group_size * store.outputs * group_size + m % group_size;
       write_row(p, out, store, rows.batch, rows.first + m, row);
-      if (!faint_rows.empty()) faint_rows[rows.batch * p.M + rows.first + m] = is_faint(store, row);
+      if (!faint_rows.empty()) faint_rows[rows.batch * p.M + rows.first + m] = is_faint(p.kind, store, row);
     }
   };
 

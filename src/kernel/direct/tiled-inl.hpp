@@ -109,35 +109,23 @@ HWY_INLINE void value_product(const T* HWY_RESTRICT tile, const T* HWY_RESTRICT 
   }
 }
 
-/// Sixteen registers hold the sums of three channels at once, thirty-two those of six.
+/// value_product for a number of channels that is known at run time.
+template <int Most, class T>
+HWY_INLINE void value_channels(int channels, const T* tile, const T* values, int stride, int panels, double* totals) {
+  if constexpr (Most > 0) {
+    if (channels == Most) return value_product<Most>(tile, values, stride, panels, totals);
+    value_channels<Most - 1>(channels, tile, values, stride, panels, totals);
+  }
+}
+
+/// A part's channels, as many at once as there are registers for their sums.
 template <class T>
 void value_part(const T* tile, const T* values, int width, int panels, double* totals) {
-  constexpr int most = many_registers ? channel_panel : 2;
-  for (int c = 0; c < width; c += most) {
-    const T* from = values + c * panel_width<T>;
-    double* to = totals + c * group_size;
-    switch (width - c < most ? width - c : most) {
-      case 1:
-        value_product<1>(tile, from, width, panels, to);
-        break;
-      case 2:
-        value_product<2>(tile, from, width, panels, to);
-        break;
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_ARCH_ARM_A64
-      case 3:
-        value_product<3>(tile, from, width, panels, to);
-        break;
-      case 4:
-        value_product<4>(tile, from, width, panels, to);
-        break;
-      case 5:
-        value_product<5>(tile, from, width, panels, to);
-        break;
-      default:
-        value_product<6>(tile, from, width, panels, to);
-        break;
-#endif
-    }
+  constexpr int most = many_registers ? channel_panel : channel_panel / 2;
+  const int at_once = width <= most ? width : (width + 1) / 2;
+  for (int c = 0; c < width; c += at_once) {
+    value_channels<most>(width - c < at_once ? width - c : at_once, tile, values + c * panel_width<T>, width, panels,
+                         totals + c * group_size);
   }
 }
 
@@ -145,7 +133,7 @@ void value_part(const T* tile, const T* values, int width, int panels, double* t
 template <class F, class T>
 void fill_tile(const F& profile, const Block<T>& block, int first, int groups) {
   constexpr int width = panel_width<T>;
-  constexpr int at_once = many_registers ? 4 : 1;  // panels
+  constexpr int at_once = many_registers ? 4 : 2;  // panels
   const std::int64_t dim = block.keys.dim;
   const T* const points = block.keys.points + block.first_panel * dim * width;
   for (int part = 0; part < panel_parts<T>; ++part) {

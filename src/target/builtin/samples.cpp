@@ -1,7 +1,9 @@
+#include "gaussflow/core/error.hpp"
 #include "gaussflow/io/sample_file.hpp"
 #include "gaussflow/target/constant.hpp"
 #include "gaussflow/target/formula.hpp"
 #include "gaussflow/target/minibatches.hpp"
+#include "gaussflow/target/streamed_samples.hpp"
 
 #include <ATen/ATen.h>
 
@@ -15,6 +17,7 @@ struct Options {
   std::string weights;
   bool transpose = false;
   std::optional<std::int64_t> batch;
+  bool stream = false;
   bool standardize = false;
 };
 
@@ -106,9 +109,25 @@ class Samples final : public Target {
         .key("transpose", &Options::transpose, {.doc = "the dataset is [D, M]"})
         .key("batch", &Options::batch,
              {.doc = "samples seen in a step; each epoch visits all in a fresh order. Default all", .min = 1})
+        .key("stream", &Options::stream,
+             {.doc = "leave the samples in the file: each step reads `batch` consecutive rows, the blocks in a fresh order "
+                     "in each "
+                     "epoch. For files larger than memory"})
         .key("standardize", &Options::standardize, {.doc = "measure distances in units of each coordinate's sd"})
         .main("file"),
-    [](const Options& o, const TargetContext&) { return std::make_unique<Samples>(o); });
+    [](const Options& o, const TargetContext&) -> std::unique_ptr<Target> {
+      if (!o.stream) try {
+          return std::make_unique<Samples>(o);
+        } catch (const DeviceError& error) {
+          throw DeviceError(std::string(error.what()) +
+                            "; target.samples: {file: …, batch: 10000, stream: true} reads it in blocks");
+        }
+      if (!o.batch) throw ConfigError("target.samples.stream: true needs target.samples.batch, the rows that a step reads");
+      if (!o.weights.empty() || o.transpose)
+        throw ConfigError(
+            "target.samples.stream: true reads unweighted samples [M, D]: weights and transpose need the file in memory");
+      return streamed_samples(o.file, *o.batch, o.standardize);
+    });
 
 }  // namespace
 }  // namespace gaussflow

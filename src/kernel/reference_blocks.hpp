@@ -1,0 +1,11 @@
+#pragma once
+/// The reference sum as operations on whole arrays, for devices other than the CPU.
+
+#include "gaussflow/kernel/reference.hpp"
+
+namespace gaussflow {
+
+/// Like reference_sum, of fp64 operands on any device.
+Tensor reference_blocks(const Tensor& q, const Tensor& k, const Tensor& v, double tau, ReferenceAccuracy accuracy);
+
+}  // namespace gaussflow
