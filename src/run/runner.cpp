@@ -52,6 +52,7 @@ class Run {
         directory_(std::move(directory)),
         metrics_(directory_.metrics()),
         trajectory_(directory_.trajectory()),
+        parts_(parts),
         first_step_(state.step),
         simulation_(config.simulation(), *parts.flow, *parts.target, std::move(state),
                     [this](const Note& note) { tell(note); }),
@@ -89,12 +90,14 @@ class Run {
   void summary(const Verdict& verdict);
   void log_choice();
   bool out_of_time() const;
+  Tensor beginning() const;
 
   const RunConfig& config_;
   const Request& request_;
   Directory directory_;
   MetricsFile metrics_;
   io::TrajectoryWriter trajectory_;
+  const Parts& parts_;
   std::int64_t first_step_;
   Simulation simulation_;
   std::int64_t metrics_every_;
@@ -200,6 +203,15 @@ bool Run::out_of_time() const {
   return request_.max_walltime && seconds_since(start_) + slowest_step_ + 1.5 * slowest_checkpoint_ > *request_.max_walltime;
 }
 
+/// The start, made again: a resumed run knows its checkpoint alone. Undefined where its file is gone.
+Tensor Run::beginning() const {
+  try {
+    return start_state(config_, parts_).x;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 ExitCode Run::loop() {
   progress_ = std::make_unique<Progress>(request_.progress, first_step_, config_.step.count);
   const CheckpointOptions& every = config_.checkpoint;
@@ -250,10 +262,14 @@ ExitCode Run::loop() {
     }
     throw;
   }
-  const Verdict verdict = judge(simulation_);
+  const Verdict verdict = judge(simulation_, beginning());
   progress_->clear();
   if (!request_.quiet) summary(verdict);
   directory_.log_event("finished", {{"step", simulation_.state().step}, {"verdict", verdict.word}, {"text", verdict.text}});
+  if (verdict.word == "diverged") {
+    write_status("failed", ExitCode::numerical, verdict.word);
+    throw NumericalError(fmt::format("diverged: {}", verdict.text));
+  }
   write_status("finished", ExitCode::ok, verdict.word);
   return ExitCode::ok;
 }
