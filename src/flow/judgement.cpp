@@ -23,9 +23,14 @@ Tensor some_rows(const Simulation& simulation, const Tensor& x, std::int64_t lim
   return x.index_select(0, at::tensor(chosen, at::kLong).to(x.device()));
 }
 
+/// Queries of a check that is to cost no more than a fraction of a second against `keys` points.
+std::int64_t affordable(std::int64_t keys) { return std::clamp<std::int64_t>(100'000'000 / keys, 50, 1000); }
+
 /// Distance to the nearest target of the farthest of (at most 500) particles.
 double farthest(const Simulation& simulation) {
-  const Tensor x = some_rows(simulation, simulation.measured_state().x.to(at::kDouble), 500), y = target_points(simulation);
+  const Tensor y = target_points(simulation);
+  const Tensor x = some_rows(simulation, simulation.measured_state().x.to(at::kDouble),
+                             std::min<std::int64_t>(500, affordable(y.size(0))));
   Tensor nearest = at::full({x.size(0)}, INFINITY, x.options());
   constexpr std::int64_t block = 16384;
   for (std::int64_t j = 0; j < y.size(0); j += block)
@@ -58,10 +63,11 @@ std::optional<double> median_tau(const Simulation& simulation, const Tensor& x) 
 }
 
 double blind_fraction(const Simulation& simulation) {
-  const Tensor x = some_rows(simulation, simulation.measured_state().x, 1000);
+  Tensor x = simulation.measured_state().x;
   MmdForms forms;
   simulation.with_context([&](const FlowContext& context) {
     const Cloud y = context.target.all_samples(x.scalar_type());
+    x = some_rows(simulation, x, affordable(y.points.size(0)));
     forms.bb = y.weights.square().sum().item<double>();
     forms.pull = gauss_sum(x, y.points, y.weights.unsqueeze(1), simulation.measuring()).squeeze(1);
   });
@@ -104,8 +110,8 @@ std::string narrow_remark(const Simulation& simulation, double touched, const Te
 
 double neighbours(const Simulation& simulation, const Tensor& x) {
   if (x.size(0) < 2) return 0;
-  const Tensor mass =
-      gauss_sum(some_rows(simulation, x, 1000), x, at::ones({x.size(0), 1}, x.options()), simulation.measuring());
+  const Tensor mass = gauss_sum(some_rows(simulation, x, affordable(x.size(0))), x, at::ones({x.size(0), 1}, x.options()),
+                                simulation.measuring());
   return mass.to(at::kDouble).median().item<double>() - 1;
 }
 

@@ -83,7 +83,7 @@ std::vector<Note> inspect_start(const Simulation& simulation) {
   std::vector<Note> notes;
   const Tensor x = simulation.state().x.to(at::kCPU, at::kDouble);
   const std::int64_t n = x.size(0);
-  const std::int64_t distinct = x.numel() > 2'000'000 ? n : std::get<0>(at::unique_dim(x, 0)).size(0);  // a sort
+  const std::int64_t distinct = x.numel() > 200'000 ? n : std::get<0>(at::unique_dim(x, 0)).size(0);  // a sort
   if (distinct < n)
     notes.push_back({true, fmt::format("{} of {} particles start at the place of another one and will stay there for ever",
                                        n - distinct, n)});
