@@ -110,13 +110,20 @@ Json RunConfig::relocated(const std::filesystem::path& directory) const {
   return json;
 }
 
-Json RunConfig::fixed() const {
+namespace {
+
+Json keys_of_class(const RunConfig& config, Resume resume) {
   Json json = Json::object();
-  for_each_key(resolved(), schema().keys(), "", [&](const std::string& path, const KeyInfo& key, const Json& value) {
-    if (key.options.resume == Resume::fixed && !is_path(key)) json[path] = value;
+  for_each_key(config.resolved(), schema().keys(), "", [&](const std::string& path, const KeyInfo& key, const Json& value) {
+    if (key.options.resume == resume && !is_path(key)) json[path] = value;
   });
   return json;
 }
+
+}  // namespace
+
+Json RunConfig::fixed() const { return keys_of_class(*this, Resume::fixed); }
+Json RunConfig::bits() const { return keys_of_class(*this, Resume::bits); }
 
 RunConfig read_config(const config::Node& root, std::vector<std::string>* warnings) {
   config::Diagnostics diagnostics;

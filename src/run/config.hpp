@@ -48,6 +48,8 @@ struct RunConfig {
   config::Json relocated(const std::filesystem::path& directory) const;
   /// The keys of class `fixed` by dotted name; file paths are left out, digests speak for the data.
   config::Json fixed() const;
+  /// The keys of class `bits`, likewise.
+  config::Json bits() const;
 };
 
 /// All sections; those of flow, target and particles.init hold one section for each registered entry.

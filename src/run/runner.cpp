@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 
 namespace gaussflow::run {
 
@@ -42,6 +43,37 @@ std::string now_text() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
   return text;
+}
+
+/// What made the numbers of a checkpoint.
+std::map<std::string, std::string> provenance(const RunConfig& config) {
+  return {{"program_version", version()},
+          {"revision", revision()},
+          {"torch", torch_version()},
+          {"device", config.compute.device},
+          {"threads", std::to_string(threads())}};
+}
+
+/// What differs from the run so far and may change last bits: the program, the threads, keys of class `bits`.
+std::vector<std::string> other_bits(const std::map<std::string, std::string>& then,
+                                    const std::map<std::string, std::string>& now, const RunConfig& before,
+                                    const RunConfig& config) {
+  const auto value = [](const std::map<std::string, std::string>& map, const char* key) {
+    const auto it = map.find(key);
+    return it == map.end() ? std::string("?") : it->second;
+  };
+  const auto build = [&](const std::map<std::string, std::string>& map) {
+    return fmt::format("gaussflow {} ({}, LibTorch {})", value(map, "program_version"), value(map, "revision"),
+                       value(map, "torch"));
+  };
+  std::vector<std::string> notes;
+  if (build(then) != build(now))
+    notes.push_back(fmt::format("the checkpoint is by {}, this is {}", build(then), build(now)));
+  if (value(then, "threads") != value(now, "threads"))
+    notes.push_back(fmt::format("{} threads so far, {} now", value(then, "threads"), value(now, "threads")));
+  for (const Difference& d : differences(before.bits(), config.bits()))
+    if (d.key != "compute.threads") notes.push_back(fmt::format("{} changed from {} to {}", d.key, d.before, d.now));
+  return notes;
 }
 
 class Run {
@@ -148,13 +180,9 @@ void Run::checkpoint() {
   checkpoint.config = config::to_yaml(config_.relocated(directory_.path()));
   checkpoint.fixed = config_.fixed().dump();
   checkpoint.target = simulation_.target().record();
-  checkpoint.provenance = {{"program_version", version()},
-                           {"revision", revision()},
-                           {"torch", torch_version()},
-                           {"device", config_.compute.device},
-                           {"threads", std::to_string(threads())},
-                           {"reduction", choice_},
-                           {"created", now_text()}};
+  checkpoint.provenance = provenance(config_);
+  checkpoint.provenance["reduction"] = choice_;
+  checkpoint.provenance["created"] = now_text();
   try {
     last_checkpoint_file_ = io::write_checkpoint(directory_.checkpoints(), checkpoint);
   } catch (const IoError& error) {
@@ -184,6 +212,7 @@ void Run::write_samples() {
       directory_.samples(), target.constrain(state.x.to(at::kCPU)), w.to(at::kCPU, at::kDouble), target.names(),
       {.texts = {{"flow", config_.flow.name},
                  {"target", config_.target.name},
+                 {"caption", target.caption()},
                  {"version", version()},
                  {"config", config::to_yaml(config_.relocated(directory_.path()))}},
        .numbers = {{"tau", simulation_.tau()}, {"step", static_cast<double>(state.step)}, {"time", state.time}}});
@@ -250,8 +279,8 @@ ExitCode Run::loop() {
     write_status("failed", error.code());
     directory_.log_event("error", {{"step", simulation_.state().step}, {"text", error.what()}});
     throw NumericalError(
-        fmt::format("{}\nThe last good checkpoint is step {} in {}. A smaller step.size, another start or kernel.bandwidth: "
-                    "median may help",
+        fmt::format("{}\nThe last good checkpoint is step {} in {}. A smaller step.size, a start nearer to the target "
+                    "(particles.init) or kernel.bandwidth: median may help",
                     error.what(), last_checkpoint_step_, folder));
   } catch (const Error& error) {
     progress_->clear();
@@ -282,6 +311,7 @@ void Run::summary(const Verdict& verdict) {
   std::optional<Moments> reference = target.reference();
   fmt::print(stderr, "\n{} particles after {} steps of {} onto {}\n", state.x.size(0), state.step, config_.flow.name,
              config_.target.name);
+  if (const std::string caption = target.caption(); !caption.empty()) fmt::print(stderr, "  {}\n", caption);
   fmt::print(stderr, "{}", moments_table(sample_moments(x, w), reference, target.names()));
   if (target.has_samples()) {
     const Cloud y = target.all_samples(at::kDouble);
@@ -289,7 +319,7 @@ void Run::summary(const Verdict& verdict) {
       fmt::print(stderr, "  energy distance {:.3g}\n",
                  energy_distance(x.to(at::kDouble), y.points, weights(state).to(at::kCPU, at::kDouble), y.weights));
   }
-  fmt::print(stderr, "  {}: {}\n", verdict.word, verdict.text);
+  if (verdict.word != "diverged") fmt::print(stderr, "  {}: {}\n", verdict.word, verdict.text);  // that is the error then
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\n{}", scatter(x, target.names()));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -377,6 +407,12 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
 
   const State& last = found.checkpoint.state;
   for (const std::string& note : found.notes) fmt::print(stderr, "  note: {}\n", note);
+  if (continuation.until_step && *continuation.until_step <= last.step) {
+    fmt::print(stderr, "{}: nothing to do, the run is at step {}, --until-step {} is {}. --extend-by N makes N steps more\n",
+               folder, last.step, *continuation.until_step,
+               *continuation.until_step == last.step ? "that step" : "before it");
+    return ExitCode::ok;
+  }
   if (last.step >= config.step.count) {
     fmt::print(stderr, "{}: nothing to do, step {} of {} is reached. To go on: gaussflow resume {} --extend-by N\n", folder,
                last.step, config.step.count, folder);
@@ -389,6 +425,8 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
                *config.step.horizon);
 
   const Parts parts = make_parts(config);
+  for (const std::string& note : other_bits(found.checkpoint.provenance, provenance(config), before, config))
+    fmt::print(stderr, "  note: {}: the last bits may differ\n", note);
   if (const TargetRecord now = parts.target->record(); now != found.checkpoint.target)
     throw CheckpointError(
         fmt::format("the target's data changed since {} was started:\n  in the run  {}\n  now         {}\n"
