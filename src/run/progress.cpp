@@ -40,7 +40,8 @@ std::string progress_line(double percent, const std::vector<std::string>& parts,
   std::size_t room = width;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (bar && i == before_bar && line.size() + frame + shortest <= width) room = width - frame - shortest;
-    if (!parts[i].empty() && line.size() + 2 + parts[i].size() <= room) line += (line.ends_with(']') ? " " : "  ") + parts[i];
+    if (!parts[i].empty() && line.size() + 2 + parts[i].size() <= room)
+      line += (line.ends_with(']') ? " " : "  ") + parts[i];
   }
   if (bar && line.size() + frame + shortest <= width) {
     const std::size_t cells = std::min(longest, width - line.size() - frame);

@@ -12,6 +12,7 @@
 #include "run/directory.hpp"
 #include "run/metrics_file.hpp"
 #include "run/prepare.hpp"
+#include "run/provenance.hpp"
 #include "run/signals.hpp"
 #include "run/summary.hpp"
 
@@ -24,7 +25,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 
 namespace gaussflow::run {
 
@@ -43,37 +43,6 @@ std::string now_text() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
   return text;
-}
-
-/// What made the numbers of a checkpoint.
-std::map<std::string, std::string> provenance(const RunConfig& config) {
-  return {{"program_version", version()},
-          {"revision", revision()},
-          {"torch", torch_version()},
-          {"device", config.compute.device},
-          {"threads", std::to_string(threads())}};
-}
-
-/// What differs from the run so far and may change last bits: the program, the threads, keys of class `bits`.
-std::vector<std::string> other_bits(const std::map<std::string, std::string>& then,
-                                    const std::map<std::string, std::string>& now, const RunConfig& before,
-                                    const RunConfig& config) {
-  const auto value = [](const std::map<std::string, std::string>& map, const char* key) {
-    const auto it = map.find(key);
-    return it == map.end() ? std::string("?") : it->second;
-  };
-  const auto build = [&](const std::map<std::string, std::string>& map) {
-    return fmt::format("gaussflow {} ({}, LibTorch {})", value(map, "program_version"), value(map, "revision"),
-                       value(map, "torch"));
-  };
-  std::vector<std::string> notes;
-  if (build(then) != build(now))
-    notes.push_back(fmt::format("the checkpoint is by {}, this is {}", build(then), build(now)));
-  if (value(then, "threads") != value(now, "threads"))
-    notes.push_back(fmt::format("{} threads so far, {} now", value(then, "threads"), value(now, "threads")));
-  for (const Difference& d : differences(before.bits(), config.bits()))
-    if (d.key != "compute.threads") notes.push_back(fmt::format("{} changed from {} to {}", d.key, d.before, d.now));
-  return notes;
 }
 
 class Run {

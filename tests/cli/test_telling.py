@@ -99,7 +99,7 @@ class Resuming(Case):
 
     def test_other_threads_and_keys_of_class_bits_are_told(self):
         done = self.gaussflow("resume", "r", "--extend-by", "1", "--threads", "2", "--set", "compute.reduction=direct")
-        self.assertIn("note: 1 threads so far, 2 now: the last bits may differ", done.stderr)
+        self.assertIn("note: threads: 1 so far, 2 now: the last bits may differ", done.stderr)
         self.assertIn("note: compute.reduction changed from auto to direct: the last bits may differ", done.stderr)
 
     def test_a_step_that_is_behind_is_said_to_be(self):
