@@ -30,7 +30,13 @@ std::string grid_text(const Grid& grid, const std::string& name, at::ScalarType 
 void check_precision(const Target& target, const FlowTraits& traits, const Tensor& start, at::ScalarType dtype) {
   if (dtype == at::kDouble) return;
   const std::optional<Moments> moments = target.moments();
-  if (!moments) return;
+  if (!moments) {  // what is known of its place is where the start is; a coarse one may spread yet
+    const std::optional<Grid> grid = coarsest_grid({start.mean(0), start.std(0, /*unbiased=*/false)}, dtype);
+    if (grid && grid->share() > 1)
+      throw InputError(fmt::format("the start's {}: its particles would fall together. Use particles.dtype: fp64",
+                                   grid_text(*grid, fmt::format("x{}", grid->coordinate + 1), dtype)));
+    return;
+  }
   constexpr double coarse = 1.0 / 30;
   if (const std::optional<Grid> grid = coarsest_grid(*moments, dtype); grid && grid->share() > coarse)
     throw InputError(fmt::format("the target's {}: the particles would collapse onto that grid. Use particles.dtype: fp64",

@@ -156,6 +156,9 @@ class Verdicts(Case):
         # the same of a density, where its moments are known and where they are not
         self.write("g.yaml", "flow: svgd\ntarget: {gaussian: {mean: [1e8], sd: [1]}}\nparticles: 50\nseed: 1\n")
         self.refuses("run", "g.yaml", "-o", "g", code=4, words=["particles.dtype: fp64"])
+        self.write("t.yaml", "flow: svgd\ntarget: {student_t: {dim: 1, nu: 1}}\nparticles: {count: 50, init: {normal: {mean: 1e8, std: 1}}}\nstep: 2\nseed: 1\n")
+        self.refuses("run", "t.yaml", "-o", "t", code=4, words=["the start's x1", "8 apart", "particles.dtype: fp64"])
+        self.gaussflow("run", "t.yaml", "-o", "t", "-q", "--set", "particles.dtype=fp64")
 
     def test_data_beyond_the_squares_of_fp32_are_refused(self):
         for factor in (1e30, 1e-30):

@@ -24,7 +24,8 @@ std::optional<Grid> coarsest_grid(const Moments& moments, at::ScalarType dtype);
 /// "x1 is 1e+06 with an sd of 1.02, where fp32 numbers are 0.0625 apart (6 % of the sd)".
 std::string grid_text(const Grid& grid, const std::string& name, at::ScalarType dtype);
 
-/// Refuses a start that the type spoils: a target whose sd is not thirty grid steps, or a scale whose square leaves fp32.
+/// Refuses a start that the type spoils: a target whose sd is not thirty grid steps (where that is not known, a start whose sd
+/// is not one), or a scale whose square leaves fp32.
 ///
 /// Throws  InputError that names the coordinate, the numbers and particles.dtype: fp64.
 void check_precision(const Target& target, const FlowTraits& traits, const Tensor& start, at::ScalarType dtype);
