@@ -135,7 +135,7 @@ class Verdicts(Case):
             with self.subTest(target=target):
                 done, verdict = self.run_config(f"flow: svgd\ntarget: {target}\nparticles: 100\nstep: {{count: 200, size: 100}}", code=7)
                 self.assertEqual(verdict, "diverged")
-                self.assertGreater(self.samples("r").std(), 1e3)
+                self.assertGreater(self.samples("r").std(), 100)  # of 1; how far is chance
                 self.assertIn("step.size is 100: leave it out, it is 0.05 then", done.stderr)
         # a far start that comes in is none
         self.assertNotEqual(self.svgd("particles: {count: 100, init: {normal: {mean: 50, std: 3}}}", steps=20)[1], "diverged")
