@@ -70,7 +70,9 @@ std::string pretty(const Json& json, const std::string& indent = "") {
       text += fmt::format("{}{}\n{}", indent, key, pretty(value, indent + "  "));
     else
       text += fmt::format("{}{:<{}} {}\n", indent, key, 20 - static_cast<int>(indent.size()),
-                          value.is_string() ? value.get<std::string>() : value.dump());
+                          value.is_string()         ? value.get<std::string>()
+                          : value.is_number_float() ? fmt::format("{:.10g}", value.get<double>())  // sums of steps
+                                                    : value.dump());
   }
   return text;
 }
@@ -78,6 +80,14 @@ std::string pretty(const Json& json, const std::string& indent = "") {
 /// Names and texts in a file may be in any encoding.
 std::string json_text(const Json& json) {
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+/// The attribute `caption` of a samples.h5: what its table's numbers are.
+std::string caption_of(const fs::path& file) {
+  for (const io::Hdf5Entry& entry : io::list_hdf5(file, 1).entries)
+    for (const io::Hdf5Attribute& attribute : entry.attributes)
+      if (attribute.name == "caption") return attribute.value;
+  return "";
 }
 
 ExitCode findings(const std::vector<std::string>& problems) {
@@ -107,6 +117,7 @@ ExitCode inspect_run(const fs::path& run, const InspectArguments& arguments) {
     std::vector<std::string> names = samples.names;
     for (std::int64_t d = static_cast<std::int64_t>(names.size()); d < samples.samples.size(1); ++d)
       names.push_back(fmt::format("x{}", d + 1));
+    if (const std::string caption = caption_of(run / "samples.h5"); !caption.empty()) fmt::print("\n  {}", caption);
     fmt::print("\n{}\n{}",
                run::moments_table(run::sample_moments(samples.samples, samples.weights), std::nullopt, names, 20),
                run::scatter(samples.samples, names));

@@ -65,10 +65,9 @@ void WatchOptions::add(CLI::App& verb) {
 }
 
 run::ProgressMode WatchOptions::progress() const {
-  if (quiet_) return run::ProgressMode::none;
   const std::vector<std::string> words{"auto", "bar", "plain", "none"};
   for (std::size_t i = 0; i < words.size(); ++i)
-    if (progress_ == words[i]) return static_cast<run::ProgressMode>(i);
+    if (progress_ == words[i]) return quiet_ ? run::ProgressMode::none : static_cast<run::ProgressMode>(i);
   throw UsageError(fmt::format("--progress must be {}, got '{}'{}", either(words), progress_, suggestion(progress_, words)));
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/options.hpp"
 #include "app/verbs.hpp"
+#include "run/estimate.hpp"
 #include "run/runner.hpp"
 #include "run/signals.hpp"
 
@@ -49,7 +50,10 @@ ExitCode run_config(const RunArguments& arguments) {
   request.directory = arguments.directory.empty() ? std::filesystem::path("runs") / *config.name
                                                   : std::filesystem::path(arguments.directory);
   if (arguments.dry_run) {
-    fmt::print(stderr, "{} is right; it would run in {}\n", arguments.config, request.directory.string());
+    const run::Estimate estimate = run::estimate(config);
+    for (const std::string& warning : estimate.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    fmt::print(stderr, "{} is right; it would run in {}: {}\n", arguments.config, request.directory.string(),
+               estimate.text());
     return ExitCode::ok;
   }
   run::install_signal_handlers();

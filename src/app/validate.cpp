@@ -1,5 +1,3 @@
-#include "gaussflow/core/text.hpp"
-
 #include "app/options.hpp"
 #include "app/verbs.hpp"
 #include "run/estimate.hpp"
@@ -34,10 +32,7 @@ ExitCode validate(const ValidateArguments& arguments) {
   }
   fmt::print("{}", config::to_yaml(config.resolved()));
   for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
-  fmt::print(stderr,
-             "{} is right: {} particles in {} dimensions, about {} of memory, {} on disk, {} (one step: {:.2g} ms)\n",
-             arguments.config, estimate.particles, estimate.dim, bytes_text(estimate.memory), bytes_text(estimate.disk),
-             duration_text(estimate.seconds), 1e3 * estimate.seconds_per_step);
+  fmt::print(stderr, "{} is right: {}\n", arguments.config, estimate.text());
   return ExitCode::ok;
 }
 

@@ -79,6 +79,25 @@ std::string cell(const std::string& text) {
 
 std::string code(const std::string& text) { return text.empty() ? "" : fmt::format("`{}`", cell(text)); }
 
+/// A table of keys, then one for each choice among plugins that has keys of its own.
+void tables(const std::vector<KeyInfo>& keys, const std::string& path, std::string& out) {
+  const std::vector<Row> rows = rows_of(keys);
+  out += "| key | value | default | meaning | on resume |\n| --- | --- | --- | --- | --- |\n";
+  for (const Row& row : rows) {
+    const KeyInfo& key = *row.key;
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", code(row.name), cell(key.type),
+                       key.options.required ? "required" : code(key.default_text), cell(meaning(key)),
+                       resume_text(key.options.resume));
+  }
+  for (const Row& row : rows)
+    for (const KeyInfo& choice : row.key->children) {
+      if (choice.children.empty()) continue;
+      const std::string name = fmt::format("{}{}.{}", path, row.name, choice.name);
+      out += fmt::format("\n## {}\n\n{}\n\n", name, cell(choice.options.doc));
+      tables(choice.children, name + ".", out);
+    }
+}
+
 /// "…" is refused when it is read: only the person can know the value.
 std::string example_of(const KeyInfo& key) {
   if (!key.options.example.empty()) return key.options.example;
@@ -139,13 +158,8 @@ std::string keys_text(const std::vector<KeyInfo>& keys, int width) {
 }
 
 std::string keys_markdown(const std::vector<KeyInfo>& keys) {
-  std::string out = "| key | value | default | meaning | on resume |\n| --- | --- | --- | --- | --- |\n";
-  for (const Row& row : rows_of(keys)) {
-    const KeyInfo& key = *row.key;
-    out += fmt::format("| {} | {} | {} | {} | {} |\n", code(row.name), cell(key.type),
-                       key.options.required ? "required" : code(key.default_text), cell(meaning(key)),
-                       resume_text(key.options.resume));
-  }
+  std::string out;
+  tables(keys, "", out);
   return out;
 }
 

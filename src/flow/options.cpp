@@ -3,6 +3,7 @@
 #include "gaussflow/core/tensor.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace gaussflow {
@@ -31,7 +32,7 @@ const config::Schema<KernelOptions>& kernel_schema() {
                {.doc = "steps between two applications of the rule; 0: only at the start; auto: svgd 10, mmd 0", .min = 0})
           .key("subsample", &KernelOptions::subsample,
                {.doc = "the rule looks at this many particles at most", .min = 2, .max = 20000})
-          .check([](const KernelOptions&, const config::Node& node, config::Diagnostics& diagnostics) {
+          .check([](KernelOptions& kernel, const config::Node& node, config::Diagnostics& diagnostics) {
             // A --set of one way replaces another way that the file has.
             int highest = 0;
             std::vector<const config::Node::Entry*> ways;
@@ -40,6 +41,13 @@ const config::Schema<KernelOptions>& kernel_schema() {
                 ways.push_back(entry);
                 highest = std::max(highest, entry->rank);
               }
+            for (const config::Node::Entry* entry : ways) {
+              if (entry->rank == highest) continue;
+              if (entry->key == "bandwidth") kernel.bandwidth.reset();
+              for (const auto& [key, way] :
+                   {std::pair{"tau", &kernel.tau}, std::pair{"sigma", &kernel.sigma}, std::pair{"h", &kernel.h}})
+                if (entry->key == key) way->reset();
+            }
             std::erase_if(ways, [&](const config::Node::Entry* entry) { return entry->rank < highest; });
             if (ways.size() > 1)
               diagnostics.error(ways.back()->mark, "tau, sigma, h and bandwidth are four ways to say one thing: keep one");

@@ -242,32 +242,51 @@ Choice Simulation::choice() const {
   return choose(seen.x, keys, values, view.context().kernel.options());
 }
 
+State Simulation::measured_state() const {
+  State seen = state_;
+  const Tensor x = state_.x.is_cpu() ? state_.x.to(at::kDouble) : state_.x;
+  seen.x = View(*this, state_).to_kernel(x);
+  return seen;
+}
+
+Tensor Simulation::in_kernel_units(const Tensor& x) const { return View(*this, state_).to_kernel(x); }
+
+GaussSumOptions Simulation::measuring() const {
+  return {.tau = tau(), .compute_dtype = state_.x.is_cpu() ? at::kDouble : state_.x.scalar_type()};
+}
+
 Measurement Simulation::measure() const {
   const View view(*this, state_);
   const State seen = kernel_state();
   const FlowContext& context = view.context();
   const Kernel& kernel = context.kernel;
-  const Tensor a = weights(seen);
   const Tensor velocity = flow_.velocity(seen.x, seen, context);
   const Tensor squares = velocity.to(at::kDouble).square().sum(1);
 
-  Measurement m{state_.step, state_.time, {}};
+  Measurement m{state_.step, state_.time, {}, {}};
   const auto add = [&](const std::string& name, std::optional<double> value) { m.values.emplace_back(name, value); };
   if (context.target.has_samples()) {
-    const Cloud y = context.target.all_samples(seen.x.scalar_type());
-    add("mmd2", mmd_squared(seen.x, y.points, a, y.weights, kernel.options()));
-    add("mmd2_unbiased", mmd_squared_unbiased(seen.x, y.points, a, y.weights, kernel.options()));
-    const Tensor pull = gauss_sum(seen.x, y.points, y.weights.unsqueeze(1), kernel.options()).squeeze(1);
-    const double blind = seen.x.scalar_type() == at::kDouble || !options_.compute.dtype ? 1e-30 : 1e-7;
-    add("blind_fraction", (pull < blind).to(at::kDouble).mean().item<double>());
+    // Near convergence the forms cancel: in fp32 a value below 1e-6 would be rounding.
+    const State exact = measured_state();
+    const Cloud y = context.target.all_samples(exact.x.scalar_type());
+    const bool known = target_form_ && target_form_->first == kernel.tau() && !traits_.whiten;
+    m.mmd = mmd_forms(exact.x, y.points, weights(exact), y.weights, measuring(),
+                      known ? std::optional(target_form_->second) : std::nullopt);
+    target_form_ = {kernel.tau(), m.mmd->yy};
+    add("mmd2", m.mmd->biased());
+    add("mmd2_unbiased", m.mmd->unbiased());
+    add("blind_fraction", blind(*m.mmd).to(at::kDouble).mean().item<double>());
   } else {
-    add("ksd2", ksd_squared(seen.x, context.target.density(seen.x, context.draw(Stream::batch)).score, a, kernel.options()));
+    add("ksd2", ksd_squared(seen.x, context.target.density(seen.x, context.draw(Stream::batch)).score, weights(seen),
+                            kernel.options()));
   }
-  add("dissipation", (a.to(at::kDouble) * squares).sum().item<double>());
+  add("dissipation", (weights(seen).to(at::kDouble) * squares).sum().item<double>());
   add("rms_velocity", std::sqrt(squares.mean().item<double>()));
   add("tau", kernel.tau());
   add("step_size", step_size(state_));
   return m;
 }
+
+Tensor blind(const MmdForms& forms) { return forms.pull < 1e-3 * forms.bb; }
 
 }  // namespace gaussflow

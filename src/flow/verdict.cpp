@@ -1,7 +1,8 @@
 #include "gaussflow/flow/verdict.hpp"
 
-#include "gaussflow/core/text.hpp"
-#include "gaussflow/kernel/bandwidth.hpp"
+#include "gaussflow/flow/precision.hpp"
+
+#include "flow/judgement.hpp"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -12,139 +13,159 @@ namespace gaussflow {
 
 namespace {
 
-/// A τ at which the particles feel the targets again: Φ ≥ 1e-3 at the typical distance to the nearest target, and no
-/// narrower than the pooled median.
-double suggested_tau(const Simulation& simulation) {
-  Tensor x = simulation.kernel_state().x, y;
-  std::uint64_t seed = 0;
-  simulation.with_context([&](const FlowContext& context) {
-    y = context.target.all_samples(at::kDouble).points;
-    seed = context.seed;
-  });
-  const Draw draw{seed, Stream::subsample, 0};
-  const auto pick = [&](const Tensor& t) {
-    return t.to(at::kDouble).index_select(0, at::tensor(subsample(draw, t.size(0), 500), at::kLong));
-  };
-  const Tensor xs = pick(x), ys = pick(y);
-  const double nearest = std::get<0>(at::cdist(xs, ys).min(1)).median().item<double>();
-  const double pooled = median_squared_distance(at::cat({xs, ys}));
-  return std::min(1 / pooled, 13.8 / (nearest * nearest));
-}
-
-/// Does the energy fall below `energy` when a copy, moved by 1e-3 kernel widths, follows its flow?
-bool falls_when_perturbed(const Simulation& simulation, double energy) {
+/// Does the energy fall when a copy, moved by 1e-3 kernel widths, follows its flow?
+bool falls_when_perturbed(const Simulation& simulation) {
   bool falls = false;
   simulation.with_context([&](const FlowContext& context) {
-    State trial = simulation.kernel_state();
+    State trial = simulation.measured_state();
+    const auto energy = [&] { return simulation.flow().energy(trial, context).value_or(0); };
+    const double before = energy();
     const double sigma = 1 / std::sqrt(context.kernel.tau());
     const Draw draw{context.seed, Stream::perturbation, static_cast<std::uint64_t>(context.step)};
     trial.x = trial.x + 1e-3 * sigma * normal(draw, trial.x.size(0), trial.x.size(1)).to(trial.x.options());
     const double size = simulation.flow().safe_step(context.kernel.tau()).value_or(0);
     for (int k = 0; k < 100; ++k) trial.x = trial.x + size * simulation.flow().velocity(trial.x, trial, context);
-    falls = simulation.flow().energy(trial, context).value_or(energy) < energy * (1 - 1e-6);
+    falls = energy() < before * (1 - 1e-6);
   });
   return falls;
 }
 
-Verdict judge_samples(const Simulation& simulation, const Measurement& m) {
-  const double blind = m.value("blind_fraction").value_or(0);
-  const double tau = simulation.tau();
-  if (blind > 0.5) {
-    return {
-        "no pull",
-        fmt::format("{:.0f} % of the particles are too far from the targets to feel them at tau = {:.4g}: they did not move "
-                    "for that reason. Try kernel.tau = {:.3g}, or kernel.bandwidth: median",
-                    100 * blind, tau, suggested_tau(simulation))};
-  }
-  const double mmd2 = m.value("mmd2").value_or(0);
-  const double dissipation = m.value("dissipation").value_or(0);
-  if (dissipation < 1e-10 * tau) {
-    const double eps = simulation.state().x.scalar_type() == at::kDouble ? 2.2e-16 : 1.2e-7;
-    if (mmd2 > 64 * eps && falls_when_perturbed(simulation, mmd2 / 2))
-      return {"stalled",
-              fmt::format("the velocity vanishes at mmd2 = {:.3g}, but a perturbed copy goes on falling: a symmetric "
-                          "configuration or a saddle. Try flow.noise: 0.5, or a start that is spread more",
-                          mmd2)};
-    return {"converged", fmt::format("mmd2 = {:.3g}, the velocity vanishes", mmd2)};
-  }
-  const double move = m.value("rms_velocity").value_or(0) * m.value("step_size").value_or(0) * std::sqrt(tau);
-  if (move < 1e-3)
-    return {"converged", fmt::format("mmd2 = {:.3g}, the last step moved particles by {:.1e} kernel widths", mmd2, move)};
-  return {"moving",
-          fmt::format("mmd2 = {:.3g}, the last step still moved particles by {:.1e} kernel widths: more steps would help",
-                      mmd2, move)};
+std::string smaller_step(const Simulation& simulation) {
+  const std::string remark = step_remark(simulation);
+  if (!remark.empty()) return remark + ". Leave step.size out, it is 1/tau then";
+  const std::optional<double> asked = simulation.options().step.size;
+  const double usual = simulation.flow().traits().size;
+  if (asked && usual > 0 && *asked > usual)
+    return fmt::format("step.size is {:.4g}: leave it out, it is {:.4g} then", *asked, usual);
+  return fmt::format("Try a step.size far below {:.3g}", asked.value_or(simulation.step_size()));
 }
 
-Verdict judge_density(const Measurement& m, std::int64_t dim) {
-  // At the fixed point drive and repulsion cancel; φ is measured against the unit score of a whitened target.
-  const double phi = m.value("rms_velocity").value_or(0) / std::sqrt(static_cast<double>(dim));
-  const double ksd2 = m.value("ksd2").value_or(0);
-  if (phi < 0.05)
-    return {"converged", fmt::format("ksd2 = {:.3g}, rms of the Stein direction {:.1e} a coordinate", ksd2, phi)};
-  return {"moving",
-          fmt::format("ksd2 = {:.3g}, rms of the Stein direction {:.1e} a coordinate: more steps would help", ksd2, phi)};
+/// Has the cloud gone where neither start nor targets were, or ended much worse than it began?
+std::string diverged(const Simulation& simulation, const MmdForms& forms, const Tensor& x, const Tensor& y,
+                     const Tensor& start) {
+  const Tensor center = y.mean(0);
+  const auto radii = [&](const Tensor& points) { return (points - center).norm(2, {1}); };
+  const Tensor begun = simulation.in_kernel_units(start).to(at::kDouble);
+  const double radius = std::max(radii(y).max().item<double>(), radii(begun).max().item<double>());
+  const double limit = 3 * radius + 10 / std::sqrt(simulation.tau());
+  if (const double gone = (radii(x) > limit).to(at::kDouble).mean().item<double>(); gone > 0.05)
+    return fmt::format(
+        "{:.0f} % of the particles flew more than {:.3g} from the targets' mean; start and targets lie within {:.3g}. {}",
+        100 * gone, limit, radius, smaller_step(simulation));
+  const State seen = simulation.measured_state();
+  Tensor b;
+  simulation.with_context([&](const FlowContext& context) { b = context.target.all_samples(at::kDouble).weights; });
+  const double before = mmd_forms(begun, y, weights(seen).to(at::kDouble), b, simulation.measuring(), forms.yy).biased();
+  if (const double now = forms.biased(); now > 10 * before && now > 0.1 * (forms.xx + forms.yy))
+    return fmt::format("mmd2 rose from {:.3g} at the start to {:.3g}. {}", before, now, smaller_step(simulation));
+  return "";
 }
 
-/// κ n/(2 D (e^{κ/2} − 1)) with κ = τ med²: the mean variance that SVGD leaves of a unit variance for n ≤ D+1 particles, and
-/// what it tends to in high dimension (derivation in docs/equations.md).
-double collapse_law(double kappa, double n, double d) { return kappa * n / (2 * d * std::expm1(kappa / 2)); }
+/// Did a cloud that was spread fall together onto neighbouring numbers of its type?
+std::string on_grid(const Tensor& x, const Tensor& start) {
+  const Tensor exact = x.to(at::kCPU, at::kDouble), sd = exact.std(0, /*unbiased=*/false);
+  Tensor spread = sd.clamp_min(1e-300);  // no coordinate is left out but those that never had a spread
+  if (start.defined()) spread = at::where(start.to(at::kCPU, at::kDouble).std(0, false) > 0, spread, 0.0);
+  const std::optional<Grid> grid = coarsest_grid({exact.mean(0), spread}, x.scalar_type());
+  if (!grid || grid->share() < 0.1 || !sd.any().item<bool>()) return "";
+  return fmt::format(
+      "x{} is {:.3g}, where {} numbers are {:.3g} apart, and the particles' sd there is {:.3g}. Use "
+      "particles.dtype: fp64",
+      grid->coordinate + 1, grid->at, dtype_name(x.scalar_type()), grid->spacing, sd[grid->coordinate].item<double>());
+}
 
 }  // namespace
 
-Verdict judge(const Simulation& simulation) {
-  const Measurement m = simulation.measure();
-  return simulation.target().has_samples() && simulation.flow().traits().needs_samples
-             ? judge_samples(simulation, m)
-             : judge_density(m, simulation.target().dim());
+Verdict judge_samples(const Simulation& simulation, const Measurement& m, const Tensor& start) {
+  const MmdForms& forms = *m.mmd;
+  const double tau = simulation.tau(), mmd2 = forms.biased();
+  const Tensor x = simulation.measured_state().x.to(at::kDouble), y = target_points(simulation);
+  const std::string value = mmd2 > 0 ? fmt::format("mmd2 = {:.3g}", mmd2)
+                                     : fmt::format("mmd2 < {:.1g} (below what its sums resolve)", forms.resolution());
+  if (start.defined())
+    if (const std::string text = diverged(simulation, forms, x, y, start); !text.empty()) return {"diverged", text};
+
+  const double out = m.value("blind_fraction").value_or(0);
+  const auto no_pull = [&] {
+    return Verdict{
+        "no pull",
+        fmt::format("{:.0f} % of the particles feel less than a thousandth of one target at tau = {:.4g} and stay "
+                    "where they are. {}",
+                    100 * out, tau, reach_advice(simulation))};
+  };
+  const double touched = (forms.yy - forms.bb) / forms.bb;  // how many other targets a target feels
+  const bool apart = !forms.single && touched < few_neighbours && mmd2 > 0.5 * (forms.aa + forms.bb);
+  const auto no_interaction = [&] {
+    return Verdict{"no interaction", fmt::format("{} is that of clouds that do not touch: {}", value,
+                                                 narrow_remark(simulation, touched, at::cat({x, y})))};
+  };
+  if (out > 0.5) return apart ? no_interaction() : no_pull();
+  if (const std::string wide = wide_remark(simulation, y); !wide.empty())
+    return {"too wide", fmt::format("{}; {}", value, wide)};
+
+  // In units of the kernel, or of the cloud where that is smaller: what a wide kernel calls small may be all there is to do.
+  const double widths = std::sqrt(tau), sizes = 1 / std::sqrt(2 * total_variance(y));
+  const double unit = std::isfinite(sizes) ? std::max(widths, sizes) : widths;
+  const double step = m.value("rms_velocity").value_or(0) * m.value("step_size").value_or(0);
+  const bool vanishes = m.value("dissipation").value_or(0) < 1e-10 * tau;
+  if (!vanishes && step * unit >= 1e-3) {
+    const std::string remark = step_remark(simulation);
+    return {"moving",
+            fmt::format("{}, the last step still moved particles by {:.1e} kernel widths: {}", value, step * widths,
+                        remark.empty() ? "more steps would help" : remark + ", a smaller one would help")};
+  }
+  const double eps = simulation.state().x.scalar_type() == at::kDouble ? 0x1p-52 : 0x1p-23;
+  if (vanishes && mmd2 > 64 * eps && falls_when_perturbed(simulation))
+    return {"stalled",
+            fmt::format("the velocity vanishes at {}, but a perturbed copy goes on falling: a symmetric configuration or a "
+                        "saddle. Try flow.noise: 0.5, or a start that is spread more (particles.init.normal.std)",
+                        value)};
+  if (apart) return no_interaction();
+  if (out > 0.01) return no_pull();
+  if (vanishes) return {"converged", fmt::format("{}, the velocity vanishes", value)};
+  return {"converged", fmt::format("{}, the last step moved particles by {:.1e} kernel widths", value, step * widths)};
 }
 
-std::vector<Note> inspect_start(const Simulation& simulation) {
-  std::vector<Note> notes;
+Verdict judge_density(const Simulation& simulation, const Measurement& m, const Tensor& start) {
   const State& state = simulation.state();
-  const Tensor x = state.x.to(at::kCPU, at::kDouble);
-  const std::int64_t n = x.size(0), d = x.size(1);
+  const std::int64_t n = state.x.size(0), d = state.x.size(1);
+  // At the fixed point drive and repulsion cancel; φ is measured against the unit score of a whitened target.
+  const double phi = m.value("rms_velocity").value_or(0) / std::sqrt(static_cast<double>(d));
+  const std::string value =
+      fmt::format("ksd2 = {:.3g}, rms of the Stein direction {:.1e} a coordinate", m.value("ksd2").value_or(0), phi);
+  const Fit now = fit(simulation, state.x);
+  std::optional<Fit> begun;
+  if (start.defined()) begun = fit(simulation, start);
 
-  const std::int64_t distinct = x.numel() > 2'000'000 ? n : std::get<0>(at::unique_dim(x, 0)).size(0);  // a sort
-  if (distinct < n)
-    notes.push_back({true, fmt::format("{} of {} particles start at the place of another one and will stay there for ever",
-                                       n - distinct, n)});
-  if (n == 1 && simulation.flow().traits().needs_density)
-    notes.push_back({true, "one particle: SVGD is then plain gradient ascent to the mode"});
+  if (begun && begun->log_prob - now.log_prob > 50 * static_cast<double>(d))
+    return {"diverged", fmt::format("the median of log p fell from {:.4g} at the start to {:.4g}. {}", begun->log_prob,
+                                    now.log_prob, smaller_step(simulation))};
+  const bool still = phi < 0.05;
+  if (n < 2 || now.flat) return {still ? "converged" : "moving", value + (still ? "" : ": more steps would help")};
 
-  const double tau = simulation.tau();
-  if (const std::optional<double> safe = simulation.flow().safe_step(tau);
-      safe && *simulation.options().step.method == Method::euler && simulation.step_size() > 1.383 * *safe)
-    notes.push_back({true, fmt::format("step.size {:.4g} is over 1.383/tau = {:.4g}: the energy may rise",
-                                       simulation.step_size(), 1.383 * *safe)});
+  const bool ruled = !simulation.options().kernel.fixed_tau();
+  const std::string spread = fmt::format("the cloud has {:.2g} of the spread that the score asks for", now.spread);
+  const std::string remedy = !ruled || *simulation.options().kernel.bandwidth != BandwidthRule::median
+                                 ? "Try kernel.bandwidth: median"
+                                 : fmt::format("Try more than {} particles in {} dimensions (particles.count)", n, d);
+  if (const double others = neighbours(simulation, simulation.measured_state().x); others < few_neighbours)
+    return {"no interaction",
+            fmt::format("at tau = {:.3g} a particle feels {:.1g} others: each climbs to a mode for itself ({}). {}",
+                        simulation.tau(), std::max(0.0, others), spread, remedy)};
+  if (const std::string wide = wide_remark(simulation, simulation.measured_state().x); !wide.empty())
+    return {"too wide", fmt::format("{}; {}", value, wide)};
+  if (const std::string text = on_grid(state.x, start); !text.empty())
+    return {"collapsed", fmt::format("{}; {}", value, text)};
+  if (still && now.spread < 0.3) return {"collapsed", fmt::format("{}; {}. {}", value, spread, remedy)};
+  if (!still) return {"moving", value + ": more steps would help"};
+  if (now.spread > 3) return {"moving", fmt::format("{}, but {}: more steps would help", value, spread)};
+  return {"converged", value};
+}
 
-  if (simulation.flow().traits().needs_samples) {
-    const Measurement m = simulation.measure();
-    if (const double blind = m.value("blind_fraction").value_or(0); blind > 0.01) {
-      notes.push_back(
-          {true, fmt::format("no pull: {:.0f} % of the particles are too far from the targets to feel them at tau = {:.4g}; "
-                             "try kernel.tau = {:.3g}",
-                             100 * blind, tau, suggested_tau(simulation))});
-    }
-    const Tensor sd = simulation.target().all_samples(at::kDouble).points.std(0, false);
-    if (const double ratio = (sd.max() / sd.min()).item<double>();
-        d > 1 && ratio > 100 && !simulation.target().standardize())
-      notes.push_back(
-          {true,
-           fmt::format(
-               "the target's coordinates differ in scale by {:.2g}: target.standardize: true measures each in its own sd",
-               ratio)});
-  } else if (n >= 2 && d >= 5) {
-    const double kappa = tau * median_squared_distance(simulation.kernel_state().x.to(at::kDouble).slice(0, 0, 1500));
-    const double left = collapse_law(kappa, static_cast<double>(n), static_cast<double>(d));
-    if (kappa > 4 || n <= 2 * d) {
-      if (left < 0.8)
-        notes.push_back({true, fmt::format("variance collapse expected: {} particles in {} dimensions at tau·median² = "
-                                           "{:.2g} keep about {:.2g} of the "
-                                           "variance; use kernel.bandwidth: median or more particles",
-                                           n, d, kappa, left)});
-    }
-  }
-  return notes;
+Verdict judge(const Simulation& simulation, const Tensor& start) {
+  const Measurement m = simulation.measure();
+  return simulation.target().has_samples() && simulation.flow().traits().needs_samples ? judge_samples(simulation, m, start)
+                                                                                       : judge_density(simulation, m, start);
 }
 
 }  // namespace gaussflow

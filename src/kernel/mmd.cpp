@@ -39,6 +39,15 @@ double form(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& b, 
   return at::dot(a, s.squeeze(1).to(at::kDouble)).item<double>();
 }
 
+/// wᵀ K w, every pair once where the fused kernel can.
+double self_form(const Tensor& x, const Tensor& w, const GaussSumOptions& options) {
+  const Operands operands = checked_operands(x, x, w.unsqueeze(1).to(x.scalar_type()), options.tau);
+  const std::optional<Choice> choice = fused_choice(operands, options);
+  if (!choice) return form(x, w.to(at::kDouble), x, w, options);
+  const Operands fused = fused_operands(operands, *choice);
+  return direct_energy(fused.k, fused.v.squeeze(2), options.tau, Profile::gaussian, choice->compute_dtype).item<double>();
+}
+
 /// Σ a_i b_j ‖x_i − y_j‖ in blocks, fp64.
 double distances(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& b) {
   constexpr std::int64_t block = 1024;
@@ -63,30 +72,47 @@ SignedMeasure signed_measure(const Tensor& x, const Tensor& y, const Tensor& a, 
           at::cat({weights_or_uniform(a, x, "a"), -weights_or_uniform(b, y, "b")}, 0).to(dtype)};
 }
 
+double MmdForms::resolution() const { return 4 * eps * (xx + yy + 2 * xy); }
+
+double MmdForms::biased() const {
+  const double value = xx + yy - 2 * xy;
+  return value > resolution() ? value : 0.0;
+}
+
+std::optional<double> MmdForms::unbiased() const {
+  if (single || aa >= 1 || bb >= 1) return std::nullopt;  // one point holds all the weight
+  return (xx - aa) / (1 - aa) + (yy - bb) / (1 - bb) - 2 * xy;
+}
+
+MmdForms mmd_forms(const Tensor& x, const Tensor& y, const Tensor& a, const Tensor& b, const GaussSumOptions& options,
+                   std::optional<double> yy) {
+  check_clouds(x, y);
+  const Tensor wa = weights_or_uniform(a, x, "a"), wb = weights_or_uniform(b, y, "b");
+  const at::ScalarType dtype = at::promote_types(x.scalar_type(), y.scalar_type());
+  const Tensor xs = x.to(dtype), ys = y.to(dtype);
+  const auto compute = [](at::ScalarType type) {
+    return type == at::kDouble ? 0x1p-52 : type == at::kFloat ? 0x1p-23 : type == at::kHalf ? 0x1p-10 : 0x1p-7;
+  };
+  MmdForms forms;
+  forms.eps = compute(options.compute_dtype.value_or(dtype));
+  forms.single = x.size(0) == 1 || y.size(0) == 1;
+  forms.aa = at::dot(wa, wa).item<double>();
+  forms.bb = at::dot(wb, wb).item<double>();
+  forms.pull = gauss_sum(xs, ys, wb.unsqueeze(1).to(dtype), options).squeeze(1).to(at::kDouble);
+  forms.xy = at::dot(wa, forms.pull).item<double>();
+  forms.xx = self_form(xs, wa, options);
+  forms.yy = yy ? *yy : self_form(ys, wb, options);
+  return forms;
+}
+
 double mmd_squared(const Tensor& x, const Tensor& y, const Tensor& a, const Tensor& b, const GaussSumOptions& options) {
   const SignedMeasure sigma = signed_measure(x, y, a, b);
-  const Operands operands = checked_operands(sigma.points, sigma.points, sigma.weights.unsqueeze(1), options.tau);
-  double value = 0;
-  if (const std::optional<Choice> choice = fused_choice(operands, options)) {
-    const Operands fused = fused_operands(operands, *choice);
-    value = direct_energy(fused.k, fused.v.squeeze(2), options.tau, Profile::gaussian, choice->compute_dtype).item<double>();
-  } else {
-    value = form(sigma.points, sigma.weights.to(at::kDouble), sigma.points, sigma.weights, options);
-  }
-  return std::max(0.0, value);  // a squared norm: what is below zero is rounding
+  return std::max(0.0, self_form(sigma.points, sigma.weights, options));  // a squared norm: what is below zero is rounding
 }
 
 std::optional<double> mmd_squared_unbiased(const Tensor& x, const Tensor& y, const Tensor& a, const Tensor& b,
                                            const GaussSumOptions& options) {
-  check_clouds(x, y);
-  if (x.size(0) == 1 || y.size(0) == 1) return std::nullopt;
-  const Tensor wa = weights_or_uniform(a, x, "a"), wb = weights_or_uniform(b, y, "b");
-  const double aa = at::dot(wa, wa).item<double>(), bb = at::dot(wb, wb).item<double>();
-  if (aa >= 1 || bb >= 1) return std::nullopt;  // one point holds all the weight
-  const at::ScalarType dtype = at::promote_types(x.scalar_type(), y.scalar_type());
-  const Tensor xs = x.to(dtype), ys = y.to(dtype);
-  return (form(xs, wa, xs, wa, options) - aa) / (1 - aa) + (form(ys, wb, ys, wb, options) - bb) / (1 - bb) -
-         2 * form(xs, wa, ys, wb, options);
+  return mmd_forms(x, y, a, b, options).unbiased();
 }
 
 double energy_distance(const Tensor& x, const Tensor& y, const Tensor& a, const Tensor& b) {

@@ -121,13 +121,20 @@ Json RunConfig::relocated(const std::filesystem::path& directory) const {
   return json;
 }
 
-Json RunConfig::fixed() const {
+namespace {
+
+Json keys_of_class(const RunConfig& config, Resume resume) {
   Json json = Json::object();
-  for_each_key(resolved(), schema().keys(), "", [&](const std::string& path, const KeyInfo& key, const Json& value) {
-    if (key.options.resume == Resume::fixed && !is_path(key)) json[path] = value;
+  for_each_key(config.resolved(), schema().keys(), "", [&](const std::string& path, const KeyInfo& key, const Json& value) {
+    if (key.options.resume == resume && !is_path(key)) json[path] = value;
   });
   return json;
 }
+
+}  // namespace
+
+Json RunConfig::fixed() const { return keys_of_class(*this, Resume::fixed); }
+Json RunConfig::bits() const { return keys_of_class(*this, Resume::bits); }
 
 std::vector<std::pair<std::string, DataRef>> RunConfig::missing_files() const {
   const TargetPlugin* plugin = Registry<TargetPlugin>::instance().find(target.name);

@@ -51,6 +51,8 @@ struct RunConfig {
   std::vector<std::pair<std::string, DataRef>> missing_files() const;
   /// The keys of class `fixed` by dotted name; file paths are left out, digests speak for the data.
   config::Json fixed() const;
+  /// The keys of class `bits`, likewise.
+  config::Json bits() const;
 };
 
 /// All sections; those of flow, target and particles.init hold one section for each registered entry.

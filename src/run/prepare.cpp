@@ -3,6 +3,7 @@
 #include "gaussflow/core/device.hpp"
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/text.hpp"
+#include "gaussflow/flow/precision.hpp"
 #include "gaussflow/io/memory.hpp"
 #include "gaussflow/io/sample_file.hpp"
 
@@ -49,8 +50,9 @@ State start_state(const RunConfig& config, const Parts& parts) {
   const Draw draw{static_cast<std::uint64_t>(config.seed), Stream::start, 0};
   if (config.particles.count) check_memory(*config.particles.count, parts.target->dim());
   State state;
-  state.x =
-      config.particles.init.make()->points(config.particles.count, *parts.target, draw).to(parts.device, dtype).contiguous();
+  const Tensor start = config.particles.init.make()->points(config.particles.count, *parts.target, draw);
+  check_precision(*parts.target, parts.flow->traits(), start, dtype);
+  state.x = start.to(parts.device, dtype).contiguous();
   if (config.particles.weights) state.log_weights = read_log_weights(*config.particles.weights, state.x.size(0));
   return state;
 }

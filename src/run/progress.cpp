@@ -6,6 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 
@@ -32,6 +34,24 @@ double next_mark(double percent) {
 
 }  // namespace
 
+std::string progress_line(double percent, const std::vector<std::string>& parts, std::size_t width, bool bar) {
+  std::string line = fmt::format("[{:3.0f}%]", std::floor(percent));
+  constexpr std::size_t shortest = 8, longest = 24, frame = 3, before_bar = 2;
+  std::size_t room = width;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (bar && i == before_bar && line.size() + frame + shortest <= width) room = width - frame - shortest;
+    if (!parts[i].empty() && line.size() + 2 + parts[i].size() <= room)
+      line += (line.ends_with(']') ? " " : "  ") + parts[i];
+  }
+  if (bar && line.size() + frame + shortest <= width) {
+    const std::size_t cells = std::min(longest, width - line.size() - frame);
+    const auto done = static_cast<std::size_t>(percent / 100 * static_cast<double>(cells));
+    line = fmt::format("[{}{}] ", std::string(done, '#'), std::string(cells - done, ' ')) + line;
+  }
+  if (line.size() > width) line.resize(width);
+  return line;
+}
+
 Progress::Progress(ProgressMode mode, std::int64_t first, std::int64_t count)
     : mode_(mode == ProgressMode::automatic ? (is_terminal() ? ProgressMode::bar : ProgressMode::plain) : mode),
       first_(first),
@@ -55,14 +75,14 @@ void Progress::show(std::int64_t step, const std::string& detail) {
   next_percent_ = next_mark(percent);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double speed = static_cast<double>(step - first_) / std::max(elapsed, 1e-9);
-  std::string line = fmt::format("[{:3.0f}%] step {}/{}", percent, step, count_);
-  if (!detail.empty()) line += "  " + detail;
-  if (speed > 0 && step > first_) {
-    line += fmt::format("  {:.3g} steps/s", speed);
-    if (step < count_) line += "  ETA " + duration_text(static_cast<double>(count_ - step) / speed);
-  }
+  const bool moving = speed > 0 && step > first_;
+  std::string left = moving && step < count_ ? "ETA " + duration_text(static_cast<double>(count_ - step) / speed) : "";
+  // The last ones go first where the terminal is narrow.
+  const std::vector<std::string> parts{fmt::format("step {}/{}", step, count_), std::move(left),
+                                       moving ? fmt::format("{:.3g} steps/s", speed) : "", detail};
+  const std::size_t width = bar ? terminal_width() - 1 : std::string::npos;
+  std::string line = progress_line(percent, parts, width, bar);
   if (bar) {
-    line.resize(std::min(line.size(), terminal_width() - 1));
     fmt::print(stderr, "\r\033[K{}", line);
     std::fflush(stderr);
     open_line_ = true;

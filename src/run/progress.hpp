@@ -4,10 +4,15 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace gaussflow::run {
 
 enum class ProgressMode { automatic, bar, plain, none };
+
+/// "[####    ] [ 60%] step 12000/20000  ETA 19 s  …" of at most `width` characters: two parts, the bar and the other parts, as
+/// far as they fit.
+std::string progress_line(double percent, const std::vector<std::string>& parts, std::size_t width, bool bar);
 
 class Progress {
  public:

@@ -12,6 +12,7 @@
 #include "run/directory.hpp"
 #include "run/metrics_file.hpp"
 #include "run/prepare.hpp"
+#include "run/provenance.hpp"
 #include "run/signals.hpp"
 #include "run/summary.hpp"
 
@@ -52,6 +53,7 @@ class Run {
         directory_(std::move(directory)),
         metrics_(directory_.metrics()),
         trajectory_(directory_.trajectory()),
+        parts_(parts),
         first_step_(state.step),
         simulation_(config.simulation(), *parts.flow, *parts.target, std::move(state),
                     [this](const Note& note) { tell(note); }),
@@ -89,12 +91,14 @@ class Run {
   void summary(const Verdict& verdict);
   void log_choice();
   bool out_of_time() const;
+  Tensor beginning() const;
 
   const RunConfig& config_;
   const Request& request_;
   Directory directory_;
   MetricsFile metrics_;
   io::TrajectoryWriter trajectory_;
+  const Parts& parts_;
   std::int64_t first_step_;
   Simulation simulation_;
   std::int64_t metrics_every_;
@@ -145,13 +149,9 @@ void Run::checkpoint() {
   checkpoint.config = config::to_yaml(config_.relocated(directory_.path()));
   checkpoint.fixed = config_.fixed().dump();
   checkpoint.target = simulation_.target().record();
-  checkpoint.provenance = {{"program_version", version()},
-                           {"revision", revision()},
-                           {"torch", torch_version()},
-                           {"device", config_.compute.device},
-                           {"threads", std::to_string(threads())},
-                           {"reduction", choice_},
-                           {"created", now_text()}};
+  checkpoint.provenance = provenance(config_);
+  checkpoint.provenance["reduction"] = choice_;
+  checkpoint.provenance["created"] = now_text();
   try {
     last_checkpoint_file_ = io::write_checkpoint(directory_.checkpoints(), checkpoint);
   } catch (const IoError& error) {
@@ -181,6 +181,7 @@ void Run::write_samples() {
       directory_.samples(), target.constrain(state.x.to(at::kCPU)), w.to(at::kCPU, at::kDouble), target.names(),
       {.texts = {{"flow", config_.flow.name},
                  {"target", config_.target.name},
+                 {"caption", target.caption()},
                  {"version", version()},
                  {"config", config::to_yaml(config_.relocated(directory_.path()))}},
        .numbers = {{"tau", simulation_.tau()}, {"step", static_cast<double>(state.step)}, {"time", state.time}}});
@@ -198,6 +199,15 @@ void Run::write_status(const std::string& status, ExitCode code, const std::stri
 
 bool Run::out_of_time() const {
   return request_.max_walltime && seconds_since(start_) + slowest_step_ + 1.5 * slowest_checkpoint_ > *request_.max_walltime;
+}
+
+/// The start, made again: a resumed run knows its checkpoint alone. Undefined where its file is gone.
+Tensor Run::beginning() const {
+  try {
+    return start_state(config_, parts_).x;
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 ExitCode Run::loop() {
@@ -238,8 +248,8 @@ ExitCode Run::loop() {
     write_status("failed", error.code());
     directory_.log_event("error", {{"step", simulation_.state().step}, {"text", error.what()}});
     throw NumericalError(
-        fmt::format("{}\nThe last good checkpoint is step {} in {}. A smaller step.size, another start or kernel.bandwidth: "
-                    "median may help",
+        fmt::format("{}\nThe last good checkpoint is step {} in {}. A smaller step.size, a start nearer to the target "
+                    "(particles.init) or kernel.bandwidth: median may help",
                     error.what(), last_checkpoint_step_, folder));
   } catch (const Error& error) {
     progress_->clear();
@@ -250,10 +260,14 @@ ExitCode Run::loop() {
     }
     throw;
   }
-  const Verdict verdict = judge(simulation_);
+  const Verdict verdict = judge(simulation_, beginning());
   progress_->clear();
   if (!request_.quiet) summary(verdict);
   directory_.log_event("finished", {{"step", simulation_.state().step}, {"verdict", verdict.word}, {"text", verdict.text}});
+  if (verdict.word == "diverged") {
+    write_status("failed", ExitCode::numerical, verdict.word);
+    throw NumericalError(fmt::format("diverged: {}", verdict.text));
+  }
   write_status("finished", ExitCode::ok, verdict.word);
   return ExitCode::ok;
 }
@@ -266,6 +280,7 @@ void Run::summary(const Verdict& verdict) {
   std::optional<Moments> reference = target.reference();
   fmt::print(stderr, "\n{} particles after {} steps of {} onto {}\n", state.x.size(0), state.step, config_.flow.name,
              config_.target.name);
+  if (const std::string caption = target.caption(); !caption.empty()) fmt::print(stderr, "  {}\n", caption);
   fmt::print(stderr, "{}", moments_table(sample_moments(x, w), reference, target.names()));
   if (target.has_samples()) {
     const Cloud y = target.all_samples(at::kDouble);
@@ -273,7 +288,7 @@ void Run::summary(const Verdict& verdict) {
       fmt::print(stderr, "  energy distance {:.3g}\n",
                  energy_distance(x.to(at::kDouble), y.points, weights(state).to(at::kCPU, at::kDouble), y.weights));
   }
-  fmt::print(stderr, "  {}: {}\n", verdict.word, verdict.text);
+  if (verdict.word != "diverged") fmt::print(stderr, "  {}: {}\n", verdict.word, verdict.text);  // that is the error then
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\n{}", scatter(x, target.names()));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -381,6 +396,12 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
 
   const State& last = found.checkpoint.state;
   for (const std::string& note : found.notes) fmt::print(stderr, "  note: {}\n", note);
+  if (continuation.until_step && *continuation.until_step <= last.step) {
+    fmt::print(stderr, "{}: nothing to do, the run is at step {}, --until-step {} is {}. --extend-by N makes N steps more\n",
+               folder, last.step, *continuation.until_step,
+               *continuation.until_step == last.step ? "that step" : "before it");
+    return ExitCode::ok;
+  }
   if (last.step >= config.step.count) {
     fmt::print(stderr, "{}: nothing to do, step {} of {} is reached. To go on: gaussflow resume {} --extend-by N\n", folder,
                last.step, config.step.count, shell_quoted(folder));
@@ -394,6 +415,8 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
 
   if (!continuation.config) check_files(config, folder);
   const Parts parts = make_parts(config);
+  for (const std::string& note : other_bits(found.checkpoint.provenance, provenance(config), before, config))
+    fmt::print(stderr, "  note: {}: the last bits may differ\n", note);
   if (const TargetRecord now = parts.target->record(); now != found.checkpoint.target)
     throw CheckpointError(
         fmt::format("the target's data changed since {} was started:\n  in the run  {}\n  now         {}\n"

@@ -14,12 +14,49 @@ namespace gaussflow::run {
 
 Moments sample_moments(const Tensor& x, const Tensor& weights) {
   const Tensor points = x.to(at::kCPU, at::kDouble);
-  if (!weights.defined())
-    return {points.mean(0), points.size(0) > 1 ? points.std(0) : at::zeros({points.size(1)}, at::kDouble)};
+  if (!weights.defined()) return {points.mean(0), points.std(0, /*unbiased=*/false)};
   const Tensor w = weights.to(at::kCPU, at::kDouble).unsqueeze(1);
   const Tensor mean = (w * points).sum(0);
   return {mean, (w * (points - mean).square()).sum(0).sqrt()};
 }
+
+namespace {
+
+/// Errors of the means in sds, and ratios of variances; coordinates whose reference has no sd are left out and counted.
+std::string comparison(const std::vector<double>& mean, const std::vector<double>& sd, const std::vector<double>& ref_mean,
+                       const std::vector<double>& ref_sd) {
+  double squares = 0, ratio = 0, low = INFINITY, high = 0, off = 0;
+  std::size_t constant = 0, used = 0;
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    if (!std::isfinite(ref_sd[i])) continue;
+    if (ref_sd[i] == 0) {
+      ++constant;
+      off = std::max(off, std::abs(mean[i] - ref_mean[i]));
+      continue;
+    }
+    ++used;
+    const double error = (mean[i] - ref_mean[i]) / ref_sd[i];
+    const double r = std::pow(sd[i] / ref_sd[i], 2);
+    squares += error * error;
+    ratio += r;
+    low = std::min(low, r);
+    high = std::max(high, r);
+  }
+  std::string text;
+  const auto d = static_cast<double>(used);
+  const auto short_text = [](double value) {
+    return value < 1e4 ? fmt::format("{:.3f}", value) : fmt::format("{:.3g}", value);
+  };
+  if (used > 0)
+    text = fmt::format("  against the reference: rms error of the means {} sd, variance ratio {} (from {} to {})\n",
+                       short_text(std::sqrt(squares / d)), short_text(ratio / d), short_text(low), short_text(high));
+  if (constant > 0)
+    text += fmt::format("  constant in the reference{}: {} of {} coordinates, means off by {:.2g} at most\n",
+                        used > 0 ? " and left out of that" : "", constant, mean.size(), off);
+  return text;
+}
+
+}  // namespace
 
 std::string moments_table(const Moments& found, const std::optional<Moments>& reference,
                           const std::vector<std::string>& names, std::size_t limit) {
@@ -34,28 +71,13 @@ std::string moments_table(const Moments& found, const std::optional<Moments>& re
     text += fmt::format("   {:>10} {:>10}", "reference", "sd");
   }
   text += "\n";
-  double squares = 0, ratio = 0, low = INFINITY, high = 0;
-  for (std::size_t i = 0; i < mean.size(); ++i) {
-    if (reference) {
-      const double error = (mean[i] - ref_mean[i]) / ref_sd[i];
-      const double r = sd[i] * sd[i] / (ref_sd[i] * ref_sd[i]);
-      squares += error * error;
-      ratio += r;
-      low = std::min(low, r);
-      high = std::max(high, r);
-    }
-    if (i >= limit) continue;
+  for (std::size_t i = 0; i < std::min(mean.size(), limit); ++i) {
     text += fmt::format("  {:<{}} {:>10.4g} {:>10.4g}", std::string_view(names[i]).substr(0, wide), wide, mean[i], sd[i]);
     if (reference) text += fmt::format("   {:>10.4g} {:>10.4g}", ref_mean[i], ref_sd[i]);
     text += "\n";
   }
   if (mean.size() > limit) text += fmt::format("  … and {} more in samples.h5\n", mean.size() - limit);
-  if (reference) {
-    const auto d = static_cast<double>(mean.size());
-    text += fmt::format(
-        "  against the reference: rms error of the means {:.3f} sd, variance ratio {:.3f} (from {:.3f} to {:.3f})\n",
-        std::sqrt(squares / d), ratio / d, low, high);
-  }
+  if (reference) text += comparison(mean, sd, ref_mean, ref_sd);
   return text;
 }
 

@@ -11,12 +11,11 @@
 
 namespace gaussflow::run {
 
-/// Weighted mean and sd of each column of x [N, D]; weights [N] sum to 1, undefined: equal. The sd has ddof 1 for equal
-/// weights.
+/// Weighted mean and sd of each column of x [N, D]; weights [N] sum to 1, undefined: equal. The sd divides by N (ddof 0).
 Moments sample_moments(const Tensor& x, const Tensor& weights);
 
 /// A table of mean and sd per coordinate, up to `limit` of them; beside them a reference where one is given, and then the line
-/// "rms error in sd …, variance ratio …".
+/// "rms error in sd …, variance ratio …", without coordinates that are constant in the reference; they get a line of their own.
 std::string moments_table(const Moments& found, const std::optional<Moments>& reference,
                           const std::vector<std::string>& names, std::size_t limit = 40);
 

@@ -203,6 +203,31 @@ TEST_CASE("att-05: autograd through reweight stays finite where the sum underflo
   CHECK(g.abs().max().item<double>() == 0);
 }
 
+TEST_CASE("first derivatives in fp16 are finite and right over 262144 keys") {
+  const std::int64_t N = 262'144;
+  const auto half = [](const Tensor& t) { return (t / 2).to(at::kHalf); };
+  const Tensor q = half(draw({8, 3}, 1)), k = half(draw({N, 3}, 2)), v = half(draw({N, 1}, 3)), w = draw({8, 1}, 4);
+  const Inputs x{q.to(at::kDouble).requires_grad_(), k.to(at::kDouble).requires_grad_(), v.to(at::kDouble).requires_grad_(),
+                 at::scalar_tensor(1.0, at::kDouble)};
+  // What is summed in each entry, without its signs: rounding is relative to that.
+  const auto expected =
+      grad({naive({x.q.unsqueeze(0), x.k.unsqueeze(0), x.v.unsqueeze(0), x.tau})}, {x.q, x.k, x.v}, {w.unsqueeze(0)});
+  const Tensor gap = x.q.detach().unsqueeze(1) - x.k.detach().unsqueeze(0);
+  const Tensor phi = at::exp(-0.5 * gap.square().sum(2)), mass = w.abs().unsqueeze(1) * phi.unsqueeze(2) * gap.abs();
+  const std::vector<Tensor> scale{(mass * x.v.detach().abs()).sum(1), mass.sum(0) * x.v.detach().abs(),
+                                  at::matmul(phi.t(), w.abs())};
+  for (const Reduction reduction : reductions) {
+    CAPTURE(name_of(reduction));
+    const Tensor a = q.clone().requires_grad_(), b = k.clone().requires_grad_(), c = v.clone().requires_grad_();
+    const auto found = grad({gauss_sum(a, b, c, {.reduction = reduction})}, {a, b, c}, {w.to(at::kFloat)});
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(at::isfinite(found[i]).all().item<bool>());
+      const Tensor error = found[i].to(at::kDouble) - expected[i];
+      CHECK((error.norm() / scale[i].norm()).item<double>() < 4 * contract::eps(at::kHalf));
+    }
+  }
+}
+
 TEST_CASE("two backward passes give the same bits") {
   for (const std::int64_t C : {1, 4}) {
     const Inputs x = inputs(1, 500, 400, 3, C);

@@ -122,3 +122,49 @@ TEST_CASE("KSD² is the double sum of the Stein kernel") {
   CHECK(ksd_squared(x, score, a, {.tau = tau}) == doctest::Approx(expected).epsilon(1e-12));
   CHECK(ksd_squared(x + 1e6, score, a, {.tau = tau}) == doctest::Approx(expected).epsilon(1e-6));
 }
+
+TEST_CASE("the three forms are double sums, and give both statistics") {
+  const double tau = .8;
+  const Tensor x = normal({8, Stream::data, 0}, 300, 3), y = normal({8, Stream::data, 1}, 200, 3) + 0.2;
+  const Tensor a = at::softmax(normal({8, Stream::data, 2}, 300, 1).squeeze(1), 0),
+               b = at::softmax(normal({8, Stream::data, 3}, 200, 1).squeeze(1), 0);
+  const auto form = [&](const Tensor& p, const Tensor& w, const Tensor& r, const Tensor& u) {
+    return oracle::matrix(w.unsqueeze(0)).row(0).dot(oracle::gauss_sum(p, r, u.unsqueeze(1), tau).s.col(0));
+  };
+  const double xx = form(x, a, x, a), yy = form(y, b, y, b), xy = form(x, a, y, b);
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    CAPTURE(dtype);
+    const MmdForms forms = mmd_forms(x.to(dtype), y.to(dtype), a, b, {.tau = tau, .compute_dtype = at::kDouble});
+    const double bound = dtype == at::kFloat ? 1e-7 : 1e-14;
+    CHECK(std::abs(forms.xx - xx) < bound);
+    CHECK(std::abs(forms.yy - yy) < bound);
+    CHECK(std::abs(forms.xy - xy) < bound);
+    CHECK(std::abs(forms.biased() - (xx + yy - 2 * xy)) < 3 * bound);
+    CHECK(std::abs(*forms.unbiased() - *mmd_squared_unbiased(x, y, a, b, {.tau = tau})) < 3 * bound);
+    const Tensor pull = oracle::tensor(oracle::gauss_sum(x, y, b.unsqueeze(1), tau).s).squeeze(1);
+    CHECK(at::allclose(forms.pull, pull, 1e-6, 10 * bound));
+  }
+}
+
+TEST_CASE("a value below its resolution is zero, one above it is right") {
+  // The second cloud is the first, moved by h: MMD² → h² · (a second derivative of the forms) for small h.
+  const Tensor x = normal({9, Stream::data, 0}, 500, 2);
+  const auto at_shift = [&](double h) { return mmd_forms(x, x + h, {}, {}, {.tau = 0.5}); };
+  const double curvature = at_shift(1e-3).biased() / 1e-6;
+  CHECK(curvature > 0.01);
+  for (const double h : {1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9}) {
+    CAPTURE(h);
+    const MmdForms forms = at_shift(h);
+    const double truth = curvature * h * h;
+    CHECK(forms.resolution() < 1e-14);
+    if (truth < forms.resolution() / 10)
+      CHECK(forms.biased() == 0);
+    else
+      CHECK(std::abs(forms.biased() - truth) <= forms.resolution() + 1e-3 * truth);
+  }
+  for (int seed = 0; seed < 20; ++seed) {
+    const Tensor cloud = normal({10, Stream::data, static_cast<std::uint64_t>(seed)}, 50 + 37 * seed, 1 + seed % 7);
+    for (const double tau : {1e-12, 1e-8, 1e-4, 0.1, 1.0, 100.0})
+      CHECK(mmd_forms(cloud, cloud.flip(0), {}, {}, {.tau = tau}).biased() == 0);
+  }
+}

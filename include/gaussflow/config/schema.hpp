@@ -48,14 +48,15 @@ class Schema {
     return *this;
   }
 
-  /// A rule over several keys, run when each of them is right by itself. `node` is a map whatever shorthand was written:
+  /// A rule over several keys, run when each of them is right by itself; it may also settle which of them holds. `node` is a
+  /// map whatever shorthand was written:
   ///
   ///     .check([](const Moons& m, const Node& node, Diagnostics& diagnostics) {
   ///       if (m.inner > m.outer) diagnostics.error(node.at("inner"), diagnostics.path("inner") + " must be below outer");
   ///     })
-  Schema& check(std::function<void(const T&, const Node& node, Diagnostics&)> rule) {
-    section_.rules.push_back([rule = std::move(rule)](const void* object, const Node& node, Diagnostics& diagnostics) {
-      rule(*static_cast<const T*>(object), node, diagnostics);
+  Schema& check(std::function<void(T&, const Node& node, Diagnostics&)> rule) {
+    section_.rules.push_back([rule = std::move(rule)](void* object, const Node& node, Diagnostics& diagnostics) {
+      rule(*static_cast<T*>(object), node, diagnostics);
     });
     return *this;
   }

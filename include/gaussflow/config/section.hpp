@@ -61,7 +61,7 @@ class Section {
     std::function<Json(const void* object)> write;
     std::function<KeyInfo(const void* defaults)> info;
   };
-  using Rule = std::function<void(const void* object, const Node& node, Diagnostics&)>;
+  using Rule = std::function<void(void* object, const Node& node, Diagnostics&)>;
 
   std::string doc;
   std::string main;

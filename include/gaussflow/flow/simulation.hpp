@@ -3,6 +3,7 @@
 
 #include "gaussflow/flow/flow.hpp"
 #include "gaussflow/flow/options.hpp"
+#include "gaussflow/kernel/mmd.hpp"
 
 #include <functional>
 #include <memory>
@@ -31,8 +32,13 @@ struct Measurement {
   std::int64_t step = 0;
   double time = 0;
   std::vector<std::pair<std::string, std::optional<double>>> values;
+  std::optional<MmdForms> mmd;  ///< what mmd2 is made of, where the target has samples
   std::optional<double> value(const std::string& name) const;
 };
+
+/// Which particles [n] are out of the targets' reach: they feel less than a thousandth of one target (Σ b² is its weight),
+/// so that as many steps would hardly move them.
+Tensor blind(const MmdForms& forms);
 
 class Simulation {
  public:
@@ -58,6 +64,12 @@ class Simulation {
 
   /// The state as the kernel sees it: x in units of the `scale` slot.
   State kernel_state() const;
+  /// The same with x in the type that measurements are made in: fp64 on the CPU, the particles' own elsewhere.
+  State measured_state() const;
+  /// Points [N, D] in the coordinates of kernel_state.
+  Tensor in_kernel_units(const Tensor& x) const;
+  /// How sums for measurements are evaluated: τ as it is, reduction automatic, in that type.
+  GaussSumOptions measuring() const;
 
   /// Calls `use` with target and kernel in kernel coordinates, for the current state.
   void with_context(const std::function<void(const FlowContext&)>& use) const;
@@ -83,6 +95,7 @@ class Simulation {
   std::unique_ptr<Stepper> stepper_;
   std::function<void(const Note&)> tell_;
   State state_;
+  mutable std::optional<std::pair<double, double>> target_form_;  ///< τ and bᵀK b of the targets, which do not move
 };
 
 }  // namespace gaussflow

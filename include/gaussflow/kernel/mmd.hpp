@@ -15,6 +15,22 @@ struct SignedMeasure {
 };
 SignedMeasure signed_measure(const Tensor& x, const Tensor& y, const Tensor& a = {}, const Tensor& b = {});
 
+/// The three forms whose sum is MMD² = aᵀK a + bᵀK b − 2 aᵀK b, and what follows from them.
+struct MmdForms {
+  double xx = 0, yy = 0, xy = 0;
+  double aa = 0, bb = 0;  ///< Σ a², Σ b²: the diagonals' share of xx and yy
+  bool single = false;    ///< one of the clouds is one point
+  double eps = 0;         ///< of the type inside the sums
+  Tensor pull;            ///< [n] fp64, Σ_j b_j Φ(x_i, y_j): what each x feels of y
+
+  double biased() const;                   ///< MMD²_V; 0 below its resolution, where it is rounding and may be negative
+  std::optional<double> unbiased() const;  ///< MMD²_U; empty for a cloud of one point
+  double resolution() const;               ///< what rounding may have made of the biased value: 4 eps (xx + yy + 2 xy)
+};
+/// `yy`, where it is known, saves its sum. Undefined weights are uniform.
+MmdForms mmd_forms(const Tensor& x, const Tensor& y, const Tensor& a, const Tensor& b, const GaussSumOptions& options,
+                   std::optional<double> yy = std::nullopt);
+
 /// MMD²_V = vᵀ s on the joined cloud: the biased statistic and the energy of the flow; the diagonal counts.    [Eq. (7)]
 double mmd_squared(const Tensor& x, const Tensor& y, const Tensor& a, const Tensor& b, const GaussSumOptions& options);
 

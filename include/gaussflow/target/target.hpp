@@ -65,6 +65,9 @@ class Target {
   /// Names of the coordinates after constrain: x1, x2 … unless the target knows better.
   virtual std::vector<std::string> names() const;
 
+  /// What a reader of the result's table must know to read it: the units that its numbers are in. Empty: nothing.
+  virtual std::string caption() const { return ""; }
+
   /// What was noticed while loading and is worth telling: a transposed reading, a constant column.
   virtual std::vector<std::string> notes() const { return {}; }
 

@@ -23,6 +23,7 @@ class WhitenedTarget final : public Target {
   std::optional<Moments> reference() const override { return inner_.reference(); }
   Tensor constrain(const Tensor& y) const override;
   std::vector<std::string> names() const override { return inner_.names(); }
+  std::string caption() const override { return inner_.caption(); }
   std::vector<std::string> notes() const override { return inner_.notes(); }
   TargetRecord record() const override { return inner_.record(); }
 

@@ -86,7 +86,7 @@ Moments read_reference(const DataRef& ref, std::int64_t dim) {
 /// Bayesian logistic regression: log p(w) = Σ_i log σ(s_i x_iᵀ w) − ‖w‖² / (2 prior_sd²), s_i = ±1, without constants.
 class Logistic final : public Target {
  public:
-  explicit Logistic(const Options& o) : precision_(1 / (o.prior_sd * o.prior_sd)) {
+  explicit Logistic(const Options& o) : precision_(1 / (o.prior_sd * o.prior_sd)), standardize_(o.standardize) {
     const DataRef features = within(o.file, o.features), labels = within(o.file, o.labels);
     check_there(features, "X", is_matrix);
     const io::SampleFile x = io::read_samples(features, {.transpose = o.transpose});
@@ -109,6 +109,10 @@ class Logistic final : public Target {
   bool has_density() const override { return true; }
   std::optional<Moments> reference() const override { return reference_; }
   std::vector<std::string> names() const override { return names_; }
+  std::string caption() const override {
+    if (!standardize_) return "";
+    return "coefficients of standardised features (mean 0, sd 1); target.standardize: false keeps the columns' units";
+  }
   std::vector<std::string> notes() const override { return notes_; }
   TargetRecord record() const override {
     return {.kind = "logistic", .digest = digest_, .shape = signed_rows_.fp64().sizes().vec()};
@@ -154,6 +158,7 @@ class Logistic final : public Target {
   }
 
   double precision_;
+  bool standardize_;
   Constant signed_rows_;  ///< s_i x_i, [N, D]
   std::vector<std::string> names_, notes_;
   std::string digest_;

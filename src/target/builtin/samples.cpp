@@ -31,13 +31,20 @@ std::vector<double> normalised(const Tensor& weights, std::int64_t count) {
   return w;
 }
 
-/// Weighted mean and sd (ddof 0) in one order of summation, so that they do not depend on the number of threads.
+/// Weighted mean and sd (ddof 0) in one order of summation, so that they do not depend on the number of threads. A column of
+/// equal values has that very mean and no sd, not one of rounding.
 Moments empirical(const Tensor& points, const std::vector<double>& weights) {
   const double* values = points.const_data_ptr<double>();
   const auto dim = static_cast<std::size_t>(points.size(1));
   std::vector<double> mean(dim, 0.0), variance(dim, 0.0);
   for (std::size_t j = 0; j < weights.size(); ++j)
     for (std::size_t d = 0; d < dim; ++d) mean[d] += weights[j] * values[j * dim + d];
+  for (std::size_t d = 0; d < dim; ++d) {
+    const auto differs = [&](std::size_t j) { return values[j * dim + d] != values[d]; };
+    std::size_t j = 1;
+    while (j < weights.size() && !differs(j)) ++j;
+    if (j >= weights.size()) mean[d] = values[d];
+  }
   for (std::size_t j = 0; j < weights.size(); ++j)
     for (std::size_t d = 0; d < dim; ++d) {
       const double centred = values[j * dim + d] - mean[d];
