@@ -27,7 +27,7 @@ std::vector<NumberedFile> numbered_files(const std::filesystem::path& directory,
     if (parsed.ec == std::errc{} && parsed.ptr == end && number >= 0) found.push_back({number, entry->path()});
   }
   // Not "none": a run would start afresh over checkpoints that it was not allowed to see.
-  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+  if (error && error != std::errc::no_such_file_or_directory)
     throw IoError(fmt::format("cannot list {}: {}", directory.string(), error.message()));
   std::sort(found.begin(), found.end());
   return found;

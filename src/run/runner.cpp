@@ -334,11 +334,12 @@ void check_files(const RunConfig& config, const std::string& folder) {
 }  // namespace
 
 bool can_resume(const fs::path& directory) {
+  std::error_code ignored;
+  if (fs::is_regular_file(directory, ignored)) return false;  // `start` refuses it
   if (!io::list_checkpoints(directory / "checkpoints").empty()) return true;
   // A run that ever wrote one holds work, even if they were deleted or found damaged: never a silent fresh start over it.
   if (const std::optional<config::Json> status = read_status(directory); status && status->contains("checkpoint_step"))
     return true;
-  std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory / "checkpoints", ignored))
     if (entry.path().extension() == ".bad") return true;
   return false;
