@@ -3,6 +3,8 @@
 //   bench_gauss_sum [--n 16384] [--shapes 3,1:3,4:10,11] [--dtype fp32|fp64] [--repeats 7] [--threads 2] [--rows NAME,NAME]
 //   > out.csv
 //
+// Rows by default: flash-pad8, flash-pad16, plain-loop, direct. Also: direct-avx2, laplace, imq, riesz, matern32, matern52.
+//
 // Ratios, not seconds, are what a shared machine measures: ratio = time of the best flash row / time of this row.
 
 #include "gaussflow/core/random.hpp"
@@ -13,6 +15,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <hwy/highway.h>
 
 #include <algorithm>
 #include <chrono>
@@ -26,11 +29,18 @@
 namespace gaussflow::bench {
 namespace {
 
+/// The other radial kernels of the fused sum, as rows.
+const std::vector<std::pair<std::string, Profile>> profiles = {{"laplace", Profile::laplace},
+                                                               {"imq", Profile::imq},
+                                                               {"riesz", Profile::riesz},
+                                                               {"matern32", Profile::matern32},
+                                                               {"matern52", Profile::matern52}};
+
 struct Options {
   std::int64_t n = 16384;
   std::string shapes = "3,1:3,4:10,11:32,1:32,33:64,65:128,129";
   std::string dtype = "fp32";
-  std::string rows;
+  std::string rows = "flash-pad8,flash-pad16,plain-loop,direct";
   int repeats = 7;
   int threads = 2;
 };
@@ -116,12 +126,23 @@ void run_shape(const Options& o, std::int64_t D, std::int64_t C, double peak) {
          return out;
        }},
       {"direct", [&] { return direct_gauss_sum(q, k, v, tau); }},
+      {"direct-avx2",
+       [&] {
+         hwy::SetSupportedTargetsForTest(HWY_AVX2);
+         const Tensor s = direct_gauss_sum(q, k, v, tau);
+         hwy::SetSupportedTargetsForTest(0);
+         return s;
+       }},
   };
-  if (!o.rows.empty()) {
-    const std::vector<std::string> wanted = split(o.rows, ',');
-    std::erase_if(rows, [&](const Row& row) { return std::find(wanted.begin(), wanted.end(), row.name) == wanted.end(); });
+  for (const auto& [name, profile] : profiles)
+    rows.push_back({name, [&, profile] { return direct_radial_sum(q, k, v, tau, profile); }});
+  const std::vector<std::string> wanted = split(o.rows, ',');
+  std::erase_if(rows, [&](const Row& row) { return std::find(wanted.begin(), wanted.end(), row.name) == wanted.end(); });
+  for (Row& row : rows) {
+    const Tensor s = row.run();  // warms up too
+    const bool gaussian = std::none_of(profiles.begin(), profiles.end(), [&](const auto& p) { return p.first == row.name; });
+    row.error = gaussian ? contract_error(s, q, k, v, tau) : std::nan("");
   }
-  for (Row& row : rows) row.error = contract_error(row.run(), q, k, v, tau);
   for (int repeat = 0; repeat < o.repeats; ++repeat) {
     for (Row& row : rows) {
       const double w = wall(), p = processor();

@@ -64,6 +64,3 @@ if(GAUSSFLOW_TESTS)
   find_package(doctest 2.4 REQUIRED)  # unit tests
   find_package(Eigen3 3.4 REQUIRED)   # independent fp64 oracles in the tests
 endif()
-if(GAUSSFLOW_BENCH)
-  find_package(benchmark REQUIRED)  # micro-benchmarks
-endif()
