@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 
 using namespace gaussflow;
 
@@ -26,13 +25,10 @@ Tensor cloud(std::int64_t B, std::int64_t n, std::int64_t D, std::uint64_t step)
 }  // namespace
 
 TEST_CASE("reductions agree with the double loop for all dimensions and channels around the padding edges") {
-  const bool whole = std::getenv("GAUSSFLOW_NIGHTLY") != nullptr;
   const std::vector<std::int64_t> edges{1, 2, 5, 6, 7, 8, 9, 31, 32, 33, 64, 128};
-  std::int64_t turn = 0;
   for (const std::int64_t D : edges)
     for (const std::int64_t C : edges)
       for (const std::int64_t B : {1, 3}) {
-        if (!whole && turn++ % 5 != 0) continue;  // 5 does not divide 24: every D and C comes up with both B
         const double scale = 1 / std::sqrt(static_cast<double>(D));
         const Tensor q = cloud(B, 33, D, 0) * scale, k = cloud(B, 65, D, 1) * scale, v = cloud(B, 65, C, 2);
         std::vector<oracle::Sum<double>> exact;

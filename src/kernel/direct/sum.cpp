@@ -8,8 +8,8 @@
 namespace gaussflow::direct {
 namespace {
 
-/// Queries of a task: long enough to keep the keys of a block busy in the cache, short enough to spread evenly.
-constexpr std::int64_t task_rows = 64;
+/// Queries of a task: enough to keep the keys of a block busy in the cache, few enough to spread evenly.
+constexpr std::int64_t most_task_rows = tile_groups * group_size, fewest_task_rows = 64;
 
 /// Sums over keys are taken in at most this many chunks, whose bounds depend on N alone. A row's sum is always the sum of
 /// its chunks in order, whether one thread made them all or each another.
@@ -27,7 +27,7 @@ struct Chunks {
 /// The queries of a task.
 struct Rows {
   template <class In>
-  Rows(const Problem<In>& p, std::int64_t task) {
+  Rows(const Problem<In>& p, std::int64_t task_rows, std::int64_t task) {
     const std::int64_t tasks = (p.M + task_rows - 1) / task_rows;
     batch = task / tasks;
     first = task % tasks * task_rows;
@@ -149,8 +149,10 @@ void repeat(const Problem<In>& p, Exponents exponents, const std::vector<std::in
 template <class T, class In>
 void kernel_sum(const Problem<In>& p, const Output<In>& out) {
   const double work = static_cast<double>(p.B) * p.M * p.N * (2 * p.D + p.C + 12) / panel_width<T>;
-  const std::int64_t row_tasks = p.B * ((p.M + task_rows - 1) / task_rows);
-  const int threads = threads_for(row_tasks * most_chunks, work);
+  const auto tasks_of = [&p](std::int64_t rows) { return p.B * ((p.M + rows - 1) / rows); };
+  const int threads = threads_for(tasks_of(fewest_task_rows) * most_chunks, work);
+  const std::int64_t task_rows = tasks_of(most_task_rows) >= 4 * threads ? most_task_rows : fewest_task_rows;
+  const std::int64_t row_tasks = tasks_of(task_rows);
 
   std::vector<KeyStore<T>> stores;
   bool tiled = false;
@@ -183,7 +185,7 @@ void kernel_sum(const Problem<In>& p, const Output<In>& out) {
 
   if (row_tasks >= 2 * threads || threads == 1 || chunks.count == 1) {
     parallel_tasks(row_tasks, threads, [&](std::int64_t task, int thread) {
-      const Rows rows(p, task);
+      const Rows rows(p, task_rows, task);
       const Scratch<T>& own = scratch[thread];
       pack_queries(p.q, rows.batch, rows.first, rows.count, p.D, stores[rows.batch].frame, own.queries.get());
       const std::int64_t entries = rows.groups * group_size * stores[rows.batch].outputs;
@@ -198,13 +200,13 @@ void kernel_sum(const Problem<In>& p, const Output<In>& out) {
     const std::int64_t stride = task_rows * widest;
     const Buffer<double> partial(row_tasks * chunks.count * stride);
     parallel_tasks(row_tasks * chunks.count, threads, [&](std::int64_t item, int thread) {
-      const Rows rows(p, item / chunks.count);
+      const Rows rows(p, task_rows, item / chunks.count);
       const Scratch<T>& own = scratch[thread];
       pack_queries(p.q, rows.batch, rows.first, rows.count, p.D, stores[rows.batch].frame, own.queries.get());
       sum_chunk(rows, item % chunks.count, own, partial.get() + item * stride);
     });
     for (std::int64_t task = 0; task < row_tasks; ++task) {
-      const Rows rows(p, task);
+      const Rows rows(p, task_rows, task);
       const std::int64_t entries = rows.groups * group_size * stores[rows.batch].outputs;
       double* totals = scratch[0].totals.get();
       std::fill_n(totals, entries, 0.0);
