@@ -1,5 +1,6 @@
 #include "gaussflow/config/describe.hpp"
 
+#include "gaussflow/core/say.hpp"
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/flow/flow.hpp"
 #include "gaussflow/target/target.hpp"
@@ -105,7 +106,7 @@ ExitCode describe(const DescribeArguments& arguments) {
     if (arguments.example) {
       fmt::print("{}", run::example_config(found.front().full_path));
       for (std::size_t i = 1; i < found.size(); ++i)
-        fmt::print(stderr, "note: there is also {0}: gaussflow describe {0} --example\n", found[i].full_path);
+        say("note: there is also {0}: gaussflow describe {0} --example\n", found[i].full_path);
     } else {
       print(found);
     }

@@ -1,4 +1,5 @@
 #include "gaussflow/core/data_ref.hpp"
+#include "gaussflow/core/say.hpp"
 #include "gaussflow/core/version.hpp"
 #include "gaussflow/io/table.hpp"
 
@@ -25,14 +26,14 @@ ExitCode import_samples(const ImportArguments& arguments) {
   const DataRef ref = parse_data_ref(arguments.in, {});
   check_output("import", ref.file, arguments.out, arguments.overwrite);
   const io::SampleFile found = io::import_samples(ref, {.weights = arguments.weights, .transpose = arguments.transpose});
-  for (const std::string& note : found.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : found.notes) say("note: {}\n", note);
   io::write_samples(arguments.out, found.samples, found.weights, found.names,
                     {.texts = {{"imported_from", DataRef{ref.file.filename(), found.dataset}.text()},
                                {"sha256", found.digest},
                                {"version", version()}},
                      .numbers = {}});
-  fmt::print(stderr, "{}: {} samples of dimension {} from {}{}\n", arguments.out, found.samples.size(0),
-             found.samples.size(1), DataRef{ref.file, found.dataset}.text(), found.weights.defined() ? ", weighted" : "");
+  say("{}: {} samples of dimension {} from {}{}\n", arguments.out, found.samples.size(0), found.samples.size(1),
+      DataRef{ref.file, found.dataset}.text(), found.weights.defined() ? ", weighted" : "");
   return ExitCode::ok;
 }
 

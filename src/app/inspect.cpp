@@ -1,4 +1,5 @@
 #include "gaussflow/config/schema.hpp"
+#include "gaussflow/core/say.hpp"
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/io/checkpoint.hpp"
 #include "gaussflow/io/hdf5.hpp"
@@ -91,7 +92,7 @@ std::string caption_of(const fs::path& file) {
 }
 
 ExitCode findings(const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems) fmt::print(stderr, "problem: {}\n", problem);
+  for (const std::string& problem : problems) say("problem: {}\n", problem);
   return problems.empty() ? ExitCode::ok : ExitCode::findings;
 }
 

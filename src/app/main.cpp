@@ -1,5 +1,6 @@
 /// gaussflow: parses the command line, runs one verb, turns every error into one message and an exit code.
 
+#include "gaussflow/core/say.hpp"
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/core/version.hpp"
 
@@ -15,6 +16,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -80,7 +82,7 @@ void refuse_empty_values(CLI::App& verb) {
 }
 
 int report(const std::string& message, ExitCode code) {
-  fmt::print(stderr, "gaussflow: {}\n", message);
+  say("gaussflow: {}\n", message);
   return static_cast<int>(code);
 }
 
@@ -128,6 +130,8 @@ int main(int argc, char** argv) {
     const bool memory = text.find("allocate memory") != std::string::npos || text.find("out of memory") != std::string::npos;
     return app::report(memory ? "out of memory: " + text : "internal error, please report it: " + text,
                        memory ? ExitCode::device : ExitCode::bug);
+  } catch (const std::system_error& error) {  // fmt::print to a stdout that is closed or full
+    return app::report(fmt::format("cannot write to standard output: {}", error.code().message()), ExitCode::io);
   } catch (const std::exception& error) {
     return app::report(std::string("internal error, please report it: ") + error.what(), ExitCode::bug);
   }

@@ -1,3 +1,4 @@
+#include "gaussflow/core/say.hpp"
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/io/durable.hpp"
 
@@ -46,14 +47,13 @@ ExitCode run_config(const RunArguments& arguments) {
                        .quiet = arguments.watch.quiet()};
   std::vector<std::string> warnings;
   const run::RunConfig config = run::load_config(arguments.config, overrides, &warnings);
-  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : warnings) say("warning: {}\n", warning);
   request.directory = arguments.directory.empty() ? std::filesystem::path("runs") / *config.name
                                                   : std::filesystem::path(arguments.directory);
   if (arguments.dry_run) {
     const run::Estimate estimate = run::estimate(config);
-    for (const std::string& warning : estimate.warnings) fmt::print(stderr, "warning: {}\n", warning);
-    fmt::print(stderr, "{} is right; it would run in {}: {}\n", arguments.config, request.directory.string(),
-               estimate.text());
+    for (const std::string& warning : estimate.warnings) say("warning: {}\n", warning);
+    say("{} is right; it would run in {}: {}\n", arguments.config, request.directory.string(), estimate.text());
     return ExitCode::ok;
   }
   run::install_signal_handlers();

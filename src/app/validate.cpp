@@ -1,3 +1,5 @@
+#include "gaussflow/core/say.hpp"
+
 #include "app/options.hpp"
 #include "app/verbs.hpp"
 #include "run/estimate.hpp"
@@ -31,8 +33,8 @@ ExitCode validate(const ValidateArguments& arguments) {
     return ExitCode::ok;
   }
   fmt::print("{}", config::to_yaml(config.resolved()));
-  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
-  fmt::print(stderr, "{} is right: {}\n", arguments.config, estimate.text());
+  for (const std::string& warning : warnings) say("warning: {}\n", warning);
+  say("{} is right: {}\n", arguments.config, estimate.text());
   return ExitCode::ok;
 }
 

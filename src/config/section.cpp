@@ -82,8 +82,15 @@ void Section::read(void* object, const Node& node, Diagnostics& diagnostics) con
     if (std::none_of(keys.begin(), keys.end(), [&](const Key& key) { return key.name == entry.key; }))
       diagnostics.error(entry.mark, fmt::format("unknown key '{}'{}", printable(entry.key), diagnostics.in_section()),
                         diagnostics.full() ? "" : key_hint(entry.key, keys, object, diagnostics));
+  const Node::Entry* shorthand = node.entry("");
   for (const Key& key : keys) {
     const Node* value = map.find(key.name);
+    if (const Node::Entry* spelt = node.entry(key.name); shorthand && spelt && key.name == main) {
+      // `step: adam` under --steps 3: what is replaced must be right too.
+      const auto scope = diagnostics.within(key.name);
+      key.read(object, value == &spelt->value || spelt->rank > shorthand->rank ? shorthand->value : spelt->value,
+               diagnostics);
+    }
     if (!value && key.options.required)
       diagnostics.error(map.mark, fmt::format("{} is missing", diagnostics.path(key.name)),
                         fmt::format("add '{}: …', {}", key.name, key.options.doc));

@@ -42,7 +42,14 @@ c10::Device open_device(const std::string& name) {
   return device;
 }
 
+/// More than a few for each core spend their time waiting for each other; a few are left to who wants to compare.
+static std::int64_t most_threads() { return 8 * std::max<std::int64_t>(1, std::thread::hardware_concurrency()); }
+
 void set_threads(std::optional<std::int64_t> threads) {
+  if (threads && *threads > most_threads())
+    throw ConfigError(
+        fmt::format("{} threads are too many for a machine of {} cores: use compute.threads (--threads) up to {}", *threads,
+                    std::max(1U, std::thread::hardware_concurrency()), most_threads()));
   at::set_num_threads(threads ? static_cast<int>(*threads)
                               : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
 }

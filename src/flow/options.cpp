@@ -33,24 +33,20 @@ const config::Schema<KernelOptions>& kernel_schema() {
           .key("subsample", &KernelOptions::subsample,
                {.doc = "the rule looks at this many particles at most", .min = 2, .max = 20000})
           .check([](KernelOptions& kernel, const config::Node& node, config::Diagnostics& diagnostics) {
-            // A --set of one way replaces another way that the file has.
-            int highest = 0;
-            std::vector<const config::Node::Entry*> ways;
+            std::vector<const config::Node::Entry*> in_file, set;
             for (const char* key : {"tau", "sigma", "h", "bandwidth"})
-              if (const config::Node::Entry* entry = node.entry(key); entry && !config::is_auto(entry->value)) {
-                ways.push_back(entry);
-                highest = std::max(highest, entry->rank);
-              }
-            for (const config::Node::Entry* entry : ways) {
-              if (entry->rank == highest) continue;
+              if (const config::Node::Entry* entry = node.entry(key); entry && !config::is_auto(entry->value))
+                (entry->rank == 0 ? in_file : set).push_back(entry);
+            for (const auto& ways : {in_file, set})
+              if (ways.size() > 1)
+                diagnostics.error(ways.back()->mark, "tau, sigma, h and bandwidth are four ways to say one thing: keep one");
+            if (set.empty()) return;
+            for (const config::Node::Entry* entry : in_file) {  // a --set of one way replaces another way of the file
               if (entry->key == "bandwidth") kernel.bandwidth.reset();
               for (const auto& [key, way] :
                    {std::pair{"tau", &kernel.tau}, std::pair{"sigma", &kernel.sigma}, std::pair{"h", &kernel.h}})
                 if (entry->key == key) way->reset();
             }
-            std::erase_if(ways, [&](const config::Node::Entry* entry) { return entry->rank < highest; });
-            if (ways.size() > 1)
-              diagnostics.error(ways.back()->mark, "tau, sigma, h and bandwidth are four ways to say one thing: keep one");
           })
           .main("tau");
   return schema;

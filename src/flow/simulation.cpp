@@ -115,7 +115,18 @@ Simulation::Simulation(SimulationOptions options, const Flow& flow, const Target
   if (state_.step == 0) {
     refresh_scale(state_);
     refresh_tau(state_);
+    check_tau();
   }
+}
+
+/// Velocities and steps are made of τ and 1/τ, in the particles' type.
+void Simulation::check_tau() const {
+  constexpr double smallest = 1e-36, largest = 1e36;
+  if (state_.x.scalar_type() == at::kDouble || (tau() >= smallest && tau() <= largest)) return;
+  throw ConfigError(fmt::format(
+      "tau = {:.3g} is beyond what fp32 particles can be moved by ([{:g}, {:g}]): use particles.dtype: fp64, another "
+      "kernel.tau, or other units",
+      tau(), smallest, largest));
 }
 
 void Simulation::resolve(SimulationOptions& options, const FlowTraits& traits) {

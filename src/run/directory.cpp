@@ -2,6 +2,7 @@
 
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/text.hpp"
+#include "gaussflow/io/checkpoint.hpp"
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
@@ -24,12 +25,13 @@ constexpr std::array own_files{
   const std::optional<config::Json> status = read_status(directory);
   const std::string state = status ? status->value("status", "unknown") : "unknown";
   const std::string where = directory.string();
+  const bool begun = !io::list_checkpoints(directory / "checkpoints").empty();
   throw BusyError(
-      fmt::format("{0} already holds a run ({1}, step {2}).\n"
-                  "  go on with it:       gaussflow resume {3}\n"
+      fmt::format("{0} already holds a run ({1}, step {2}).\n{3}"
                   "  keep it, run anew:   add -o OTHER_FOLDER\n"
                   "  replace it:          add --overwrite",
-                  where, state, status ? status->value("step", std::int64_t{0}) : 0, shell_quoted(where)));
+                  where, state, status ? status->value("step", std::int64_t{0}) : 0,
+                  begun ? fmt::format("  go on with it:       gaussflow resume {}\n", shell_quoted(where)) : ""));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "run/progress.hpp"
 
+#include "gaussflow/core/say.hpp"
 #include "gaussflow/core/text.hpp"
 
 #include <fmt/format.h>
@@ -83,16 +84,16 @@ void Progress::show(std::int64_t step, const std::string& detail) {
   const std::size_t width = bar ? terminal_width() - 1 : std::string::npos;
   std::string line = progress_line(percent, parts, width, bar);
   if (bar) {
-    fmt::print(stderr, "\r\033[K{}", line);
+    say("\r\033[K{}", line);
     std::fflush(stderr);
     open_line_ = true;
   } else {
-    fmt::print(stderr, "{}\n", line);
+    say("{}\n", line);
   }
 }
 
 void Progress::clear() {
-  if (open_line_) fmt::print(stderr, "\n");
+  if (open_line_) say("\n");
   open_line_ = false;
 }
 

@@ -1,6 +1,7 @@
 #include "run/runner.hpp"
 
 #include "gaussflow/core/device.hpp"
+#include "gaussflow/core/say.hpp"
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/core/version.hpp"
 #include "gaussflow/flow/verdict.hpp"
@@ -80,7 +81,7 @@ class Run {
  private:
   void tell(const Note& note) {
     if (progress_) progress_->clear();
-    fmt::print(stderr, "{}: {}\n", note.warning ? "warning" : "note", note.text);
+    say("{}: {}\n", note.warning ? "warning" : "note", note.text);
     directory_.log_event(note.warning ? "warning" : "note", {{"step", simulation_.state().step}, {"text", note.text}});
   }
 
@@ -224,10 +225,9 @@ ExitCode Run::loop() {
         write_samples();
         write_status("incomplete", ExitCode::stopped);
         progress_->clear();
-        fmt::print(stderr,
-                   "stopped: {} at step {}, checkpoint written ({}). Continue with: gaussflow resume {}   [exit 75]\n",
-                   stopped ? signal_name(stop_signal()) : "the wall time is used up", simulation_.state().step,
-                   duration_text(slowest_checkpoint_), shell_quoted(folder));
+        say("stopped: {} at step {}, checkpoint written ({}). Continue with: gaussflow resume {}   [exit 75]\n",
+            stopped ? signal_name(stop_signal()) : "the wall time is used up", simulation_.state().step,
+            duration_text(slowest_checkpoint_), shell_quoted(folder));
         directory_.log_event("stopped", {{"step", simulation_.state().step}});
         return ExitCode::stopped;
       }
@@ -278,28 +278,28 @@ void Run::summary(const Verdict& verdict) {
   const Tensor x = target.constrain(state.x.to(at::kCPU));
   const Tensor w = state.log_weights.defined() ? weights(state) : Tensor();
   std::optional<Moments> reference = target.reference();
-  fmt::print(stderr, "\n{} particles after {} steps of {} onto {}\n", state.x.size(0), state.step, config_.flow.name,
-             config_.target.name);
-  if (const std::string caption = target.caption(); !caption.empty()) fmt::print(stderr, "  {}\n", caption);
-  fmt::print(stderr, "{}", moments_table(sample_moments(x, w), reference, target.names()));
+  say("\n{} particles after {} steps of {} onto {}\n", state.x.size(0), state.step, config_.flow.name, config_.target.name);
+  if (const std::string caption = target.caption(); !caption.empty()) say("  {}\n", caption);
+  say("{}", moments_table(sample_moments(x, w), reference, target.names()));
   if (target.has_samples()) {
     const Cloud y = target.all_samples(at::kDouble);
     if (state.x.size(0) + y.points.size(0) <= 20000)
-      fmt::print(stderr, "  energy distance {:.3g}\n",
-                 energy_distance(x.to(at::kDouble), y.points, weights(state).to(at::kCPU, at::kDouble), y.weights));
+      say("  energy distance {:.3g}\n",
+          energy_distance(x.to(at::kDouble), y.points, weights(state).to(at::kCPU, at::kDouble), y.weights));
   }
-  if (verdict.word != "diverged") fmt::print(stderr, "  {}: {}\n", verdict.word, verdict.text);  // that is the error then
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\n{}", scatter(x, target.names()));
+  if (verdict.word != "diverged") say("  {}: {}\n", verdict.word, verdict.text);  // that is the error then
+  if (isatty(STDERR_FILENO)) say("\n{}", scatter(x, target.names()));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double elapsed = seconds_since(start_);
   const std::string folder = shell_quoted(directory_.path().string());
-  fmt::print(stderr, "  {} in {} ({:.3g} steps/s), tau {:.4g}, peak memory {}\n  sums: {}\n",
-             state.step - first_step_ == 1 ? "1 step" : fmt::format("{} steps", state.step - first_step_),
-             duration_text(elapsed), static_cast<double>(state.step - first_step_) / elapsed, simulation_.tau(),
-             bytes_text(1024.0 * static_cast<double>(usage.ru_maxrss)), choice_);
-  fmt::print(stderr, "\nresult   {}\nlook     gaussflow inspect {}\nmore     gaussflow resume {} --extend-by {}\n",
-             shell_quoted(directory_.samples().string()), folder, folder, std::max<std::int64_t>(1, config_.step.count / 2));
+  say("  {} in {} ({:.3g} steps/s), tau {:.4g}, peak memory {}\n  sums: {}\n",
+      state.step - first_step_ == 1 ? "1 step" : fmt::format("{} steps", state.step - first_step_), duration_text(elapsed),
+      static_cast<double>(state.step - first_step_) / elapsed, simulation_.tau(),
+      bytes_text(1024.0 * static_cast<double>(usage.ru_maxrss)), choice_);
+  say("\nresult   {}\nlook     gaussflow inspect {}\n", shell_quoted(directory_.samples().string()), folder);
+  if (verdict.word != "diverged")
+    say("more     gaussflow resume {} --extend-by {}\n", folder, std::max<std::int64_t>(1, config_.step.count / 2));
 }
 
 /// "samples [2000, 2] 9f86…".
@@ -317,6 +317,12 @@ io::Found newest_checkpoint(const Directory& directory) {
         fmt::format("{}\nThere is nothing to go on from. To start anew: gaussflow run CONFIG -o {} --overwrite",
                     error.what(), shell_quoted(directory.path().string())));
   }
+}
+
+/// Was a run's end written, samples and all? A kill may come between the last checkpoint and them.
+bool has_ended(const Directory& directory) {
+  const std::optional<config::Json> status = read_status(directory.path());
+  return status && status->value("status", "") != "running" && fs::exists(directory.samples());
 }
 
 /// A folder that moved to another depth, or away from its data, does not find them: says how to name them anew.
@@ -348,6 +354,8 @@ bool can_resume(const fs::path& directory) {
 ExitCode start(const RunConfig& config, const std::string& config_text, const Request& request) {
   const Parts parts = make_parts(config);
   State state = start_state(config, parts);
+  // What a run refuses is refused before its folder is made.
+  Simulation(config.simulation(), *parts.flow, *parts.target, state, [](const Note&) {});
   Directory directory = Directory::create(request.directory, request.overwrite);
   io::write_text(directory.config(), config_text);
   io::write_text(directory.resolved(), config::to_yaml(config.relocated(directory.path())));
@@ -395,28 +403,26 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
   }
 
   const State& last = found.checkpoint.state;
-  for (const std::string& note : found.notes) fmt::print(stderr, "  note: {}\n", note);
-  if (continuation.until_step && *continuation.until_step <= last.step) {
-    fmt::print(stderr, "{}: nothing to do, the run is at step {}, --until-step {} is {}. --extend-by N makes N steps more\n",
-               folder, last.step, *continuation.until_step,
-               *continuation.until_step == last.step ? "that step" : "before it");
+  for (const std::string& note : found.notes) say("  note: {}\n", note);
+  if (continuation.until_step && *continuation.until_step <= last.step && has_ended(directory)) {
+    say("{}: nothing to do, the run is at step {}, --until-step {} is {}. --extend-by N makes N steps more\n", folder,
+        last.step, *continuation.until_step, *continuation.until_step == last.step ? "that step" : "before it");
     return ExitCode::ok;
   }
-  if (last.step >= config.step.count) {
-    fmt::print(stderr, "{}: nothing to do, step {} of {} is reached. To go on: gaussflow resume {} --extend-by N\n", folder,
-               last.step, config.step.count, shell_quoted(folder));
+  const bool ended = has_ended(directory);
+  if (last.step >= config.step.count && ended) {
+    say("{}: nothing to do, step {} of {} is reached. To go on: gaussflow resume {} --extend-by N\n", folder, last.step,
+        config.step.count, shell_quoted(folder));
     return ExitCode::ok;
   }
-  fmt::print(stderr, "resume: {}  step {} of {}  ({}, verified)\n", folder, last.step, config.step.count,
-             found.file.filename().string());
+  say("resume: {}  step {} of {}  ({}, verified)\n", folder, last.step, config.step.count, found.file.filename().string());
   if (config.step.count > *config.step.horizon)
-    fmt::print(stderr, "  note: beyond the horizon of {} steps the step size stays at the schedule's last value\n",
-               *config.step.horizon);
+    say("  note: beyond the horizon of {} steps the step size stays at the schedule's last value\n", *config.step.horizon);
 
   if (!continuation.config) check_files(config, folder);
   const Parts parts = make_parts(config);
   for (const std::string& note : other_bits(found.checkpoint.provenance, provenance(config), before, config))
-    fmt::print(stderr, "  note: {}: the last bits may differ\n", note);
+    say("  note: {}: the last bits may differ\n", note);
   if (const TargetRecord now = parts.target->record(); now != found.checkpoint.target)
     throw CheckpointError(
         fmt::format("the target's data changed since {} was started:\n  in the run  {}\n  now         {}\n"
@@ -424,8 +430,7 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
                     folder, target_text(found.checkpoint.target), target_text(now), from_here));
   State state = last;
   state.x = state.x.to(parts.device);
-  for (const std::string& note : io::truncate_trajectory(directory.trajectory(), state.step))
-    fmt::print(stderr, "  note: {}\n", note);
+  for (const std::string& note : io::truncate_trajectory(directory.trajectory(), state.step)) say("  note: {}\n", note);
   const std::int64_t last_row = MetricsFile(directory.metrics()).cut(state.step);
   Run run(config, request, std::move(directory), parts, std::move(state));
   run.begin_again(last_row);

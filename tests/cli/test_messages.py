@@ -129,7 +129,7 @@ class Messages(Case):
         for key, values in (("tau", ("1e-60", "1e30")), ("sigma", ("1e-15", "1e30")), ("h", ("1e-30", "1e60"))):
             for value in values:
                 self.write("k.yaml", GOOD + f"kernel: {{{key}: {value}}}\n")
-                self.gaussflow("run", "k.yaml", "-o", f"{key}{value}", "-q")
+                self.gaussflow("run", "k.yaml", "-o", f"{key}{value}", "-q", "--set", "particles.dtype=fp64")
 
 
 if __name__ == "__main__":

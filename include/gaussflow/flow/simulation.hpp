@@ -86,6 +86,7 @@ class Simulation {
   void refresh(State& state) const;
   void refresh_scale(State& state) const;
   void refresh_tau(State& state) const;
+  void check_tau() const;
   double step_size(const State& state) const;
 
   SimulationOptions options_;
