@@ -25,11 +25,15 @@ int device_count() { return at::detail::getCUDAHooks().deviceCount(); }
 
 }  // namespace
 
+bool names_device(const std::string& name) {
+  return name == "cpu" || name == "cuda" ||
+         (name.starts_with("cuda:") && name.size() > 5 && name.size() < 8 &&
+          name.find_first_not_of("0123456789", 5) == std::string::npos);
+}
+
 c10::Device open_device(const std::string& name) {
   if (name == "cpu") return c10::Device(c10::kCPU);
-  if (name != "cuda" && !(name.starts_with("cuda:") && name.size() > 5 &&
-                          name.find_first_not_of("0123456789", 5) == std::string::npos && name.size() < 8))
-    throw UsageError(fmt::format("unknown device '{}': use cpu, cuda or cuda:0 …", name));
+  if (!names_device(name)) throw UsageError(fmt::format("unknown device '{}': use cpu, cuda or cuda:0 …", name));
   static const std::string failure = load_cuda();
   if (!failure.empty())
     throw DeviceError(fmt::format(

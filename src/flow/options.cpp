@@ -1,5 +1,6 @@
 #include "gaussflow/flow/options.hpp"
 
+#include "gaussflow/core/device.hpp"
 #include "gaussflow/core/tensor.hpp"
 
 #include <algorithm>
@@ -67,6 +68,11 @@ const config::Schema<ComputeOptions>& compute_schema() {
                 .min = 0,
                 .open_min = true,
                 .resume = Resume::bits})
+          .check([](ComputeOptions& compute, const config::Node& node, config::Diagnostics& diagnostics) {
+            if (!names_device(compute.device))
+              diagnostics.error(node.at("device"), fmt::format("compute.device must be cpu, cuda or cuda:i, got '{}'",
+                                                               config::printable(compute.device)));
+          })
           .main("device");
   return schema;
 }

@@ -55,6 +55,7 @@ class Ends(Case):
         self.write("m.yaml", "flow: mmd\ntarget: {samples: y.h5}\nparticles: 20\nstep: 5\nseed: 1\n")
         self.refuses("run", "m.yaml", "-o", "r", "--set", "kernel.tau=1e-60", code=3, words=["tau = 1e-60", "particles.dtype: fp64"])
         self.refuses("run", "m.yaml", "-o", "r", "--set", "compute.threads=4096", code=3, words=["4096 threads"])
+        self.refuses("run", "m.yaml", "-o", "r", "--device", "gpu", code=3, words=["compute.device must be cpu, cuda or cuda:i, got 'gpu'"])
         self.assertFalse((self.folder / "r").exists())
         self.gaussflow("run", "q.yaml", "-o", "r", "-q")
 

@@ -9,6 +9,9 @@
 
 namespace gaussflow {
 
+/// Is this a word for a device, there or not?
+bool names_device(const std::string& name);
+
 /// The device of a config ("cpu", "cuda", "cuda:1"). Loads LibTorch's CUDA library on the first request for one.
 /// Throws  UsageError for another word; DeviceError when there is no such device, with the reason.
 c10::Device open_device(const std::string& name);
