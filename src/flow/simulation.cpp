@@ -15,7 +15,8 @@ namespace gaussflow {
 
 namespace {
 
-/// The target as flows meet it: on the particles' device, and a score that is not finite stops the run where it arises.
+/// The target as flows meet it: on the particles' device, and a score that is not finite, or a log p that is NaN, stops the
+/// run where it arises. A log p of -inf is none: the particle is outside the support.
 class CheckedTarget : public Target {
  public:
   CheckedTarget(const Target& target, std::int64_t step, c10::Device device)
@@ -35,6 +36,11 @@ class CheckedTarget : public Target {
       throw NumericalError(fmt::format("step {}: the score of particle {} is {} in coordinate {} ({} not finite in all)",
                                        step_ + 1, bad.row, density.score[bad.row][bad.column].item<double>(), bad.column,
                                        bad.count));
+    // A formula outside its domain may have a finite derivative all the same: log(x) is NaN for x < 0, 1/x is not.
+    const Tensor wrong = density.log_prob.isnan();
+    if (const auto count = wrong.sum().item<std::int64_t>(); count > 0)
+      throw NumericalError(fmt::format("step {}: log p of particle {} is nan ({} in all)", step_ + 1,
+                                       wrong.to(at::kByte).argmax().item<std::int64_t>(), count));
     return density;
   }
 
