@@ -40,6 +40,13 @@ std::string smaller_step(const Simulation& simulation) {
   return fmt::format("Try a step.size far below {:.3g}", asked.value_or(simulation.step_size()));
 }
 
+/// What a cloud that still moves asks for; a step.size far below the natural one would take that many more steps.
+std::string more_steps(const Simulation& simulation, double natural) {
+  const std::optional<double> asked = simulation.options().step.size;
+  if (!asked || *asked > 0.1 * natural) return "more steps would help";
+  return fmt::format("step.size {:.3g} is far below that, leave it out, or more steps would help", *asked);
+}
+
 /// Has the cloud gone where neither start nor targets were, or ended much worse than it began?
 std::string diverged(const Simulation& simulation, const MmdForms& forms, const Tensor& x, const Tensor& y,
                      const Tensor& start) {
@@ -106,13 +113,19 @@ Verdict judge_samples(const Simulation& simulation, const Measurement& m, const 
   // In units of the kernel, or of the cloud where that is smaller: what a wide kernel calls small may be all there is to do.
   const double widths = std::sqrt(tau), sizes = 1 / std::sqrt(2 * total_variance(y));
   const double unit = std::isfinite(sizes) ? std::max(widths, sizes) : widths;
-  const double step = m.value("rms_velocity").value_or(0) * m.value("step_size").value_or(0);
+  // By the flow's natural step: a tiny step.size, or the end of a schedule, would make any cloud stand still.
+  const std::optional<double> natural = simulation.flow().safe_step(tau);
+  const double size = natural.value_or(m.value("step_size").value_or(0));
+  const double step = m.value("rms_velocity").value_or(0) * size;
   const bool vanishes = m.value("dissipation").value_or(0) < 1e-10 * tau;
+  const std::string left = fmt::format("{} {:.1e} kernel widths",
+                                       natural ? fmt::format("a step of {:.3g}, the flow's own, moves particles by", size)
+                                               : "the last step moved particles by",
+                                       step * widths);
   if (!vanishes && step * unit >= 1e-3) {
     const std::string remark = step_remark(simulation);
-    return {"moving",
-            fmt::format("{}, the last step still moved particles by {:.1e} kernel widths: {}", value, step * widths,
-                        remark.empty() ? "more steps would help" : remark + ", a smaller one would help")};
+    return {"moving", fmt::format("{}, {}: {}", value, left,
+                                  remark.empty() ? more_steps(simulation, size) : remark + ", a smaller one would help")};
   }
   const double eps = simulation.state().x.scalar_type() == at::kDouble ? 0x1p-52 : 0x1p-23;
   if (vanishes && mmd2 > 64 * eps && falls_when_perturbed(simulation))
@@ -123,7 +136,7 @@ Verdict judge_samples(const Simulation& simulation, const Measurement& m, const 
   if (apart) return no_interaction();
   if (out > 0.01) return no_pull();
   if (vanishes) return {"converged", fmt::format("{}, the velocity vanishes", value)};
-  return {"converged", fmt::format("{}, the last step moved particles by {:.1e} kernel widths", value, step * widths)};
+  return {"converged", fmt::format("{}, {}", value, left)};
 }
 
 Verdict judge_density(const Simulation& simulation, const Measurement& m, const Tensor& start) {

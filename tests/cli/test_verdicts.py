@@ -78,6 +78,25 @@ class Verdicts(Case):
         to = self.advice(done, "flow.anneal.to")
         self.assertEqual(self.mmd("particles: 100", flow=f"{{type: mmd, anneal: {{to: {to}}}}}", target="y50.h5", steps=2000)[1], "converged")
 
+    def test_a_cloud_that_was_hardly_moved_has_not_converged(self):
+        """The verdict asks what is left to do, not how small the steps were."""
+        for size in ("1e-9", "1e-3", "1e-2"):
+            with self.subTest(size=size):
+                done, verdict = self.run_config(f"flow: mmd\ntarget: {{samples: y.h5}}\nparticles: {{count: 100, init: {{normal: {{mean: 1, std: 1}}}}}}\nstep: {{count: 20, size: {size}}}")
+                rows = self.metrics("r")
+                self.assertGreater(rows["mmd2"][-1], 0.5 * rows["mmd2"][0])
+                self.assertEqual(verdict, "moving")
+                self.assertIn(f"step.size {float(size):.3g} is far below that", done.stderr)
+        decayed, verdict = self.run_config("flow: mmd\ntarget: {samples: y.h5}\nparticles: {count: 100, init: {normal: {mean: 1, std: 1}}}\nstep: {count: 3, schedule: decay}")
+        self.assertEqual(verdict, "moving")
+        self.write_h5("one.h5", samples=np.ones((1, 1)))
+        self.write_h5("x0.h5", samples=np.zeros((1, 1)))
+        done, verdict = self.run_config("flow: mmd\ntarget: {samples: one.h5}\nparticles: {init: {file: x0.h5}}\nkernel: 1\nstep: {count: 1, size: 1e-3}")
+        # ∇f = −exp(−1/2): one step goes 6e-4 of the way, the natural one 0.6
+        self.assertEqual(verdict, "moving")
+        self.assertIn(f"mmd2 = {mmd2(self.samples('r'), np.ones((1, 1)), 1):.3g}", done.stderr)
+        self.assertIn("moves particles by 6.1e-01 kernel widths", done.stderr)
+
     def test_svgd_without_interaction_is_not_convergence(self):
         for target in ("{gaussian: {mean: [0, 0], sd: [1, 1]}}", "{mixture: {weights: [.5, .5], means: [[-3, 0], [3, 0]], sds: [[1, 1], [1, 1]]}}"):
             for precondition in ("diag", "none"):
