@@ -25,20 +25,21 @@ Tensor target_points(const Simulation& simulation);
 /// Σ_d var_d of a cloud: half the mean squared distance of two of its points.
 double total_variance(const Tensor& x);
 
-/// 1/median² of a cloud, on at most 1500 of its points; empty where all are equal.
-std::optional<double> median_tau(const Simulation& simulation, const Tensor& x);
-
 /// Share of (at most 1000) particles that are out of the targets' reach, see `blind`.
 double blind_fraction(const Simulation& simulation);
 
 /// What brings particles that are out of reach to the targets: keys with values.
 std::string reach_advice(const Simulation& simulation);
 
-/// "tau = 1e-08 is so wide that …", empty where the kernel tells the points of `cloud` apart.
-std::string wide_remark(const Simulation& simulation, const Tensor& cloud);
+/// ". Try kernel.bandwidth: median (tau = …)": the τ is the one that the advised run has at its `start`, which is not what the
+/// cloud at the end would give; without a start no number.
+std::string median_advice(const Simulation& simulation, const Tensor& start);
 
-/// "tau = 2000 is so narrow that …", with the τ that `cloud` asks for.
-std::string narrow_remark(const Simulation& simulation, double touched, const Tensor& cloud);
+/// "tau = 1e-08 is so wide that …" with that advice, empty where the kernel tells the points of `cloud` apart.
+std::string wide_remark(const Simulation& simulation, const Tensor& cloud, const Tensor& start);
+
+/// "tau = 2000 is so narrow that …" with that advice.
+std::string narrow_remark(const Simulation& simulation, double touched, const Tensor& start);
 
 /// How many others a point feels: the median over (at most 1000) points of Σ_{j≠i} Φ(x_i, x_j).
 double neighbours(const Simulation& simulation, const Tensor& x);

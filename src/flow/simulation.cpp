@@ -142,18 +142,32 @@ void Simulation::refresh_scale(State& state) const {
   }
 }
 
+Tensor Simulation::rule_cloud(const State& state) const {
+  Tensor cloud = state.x.to(at::kCPU, at::kDouble);
+  if (traits_.pooled_bandwidth) cloud = at::cat({cloud, target_.all_samples(at::kDouble).points.to(at::kCPU)});
+  return state.slots.contains("scale") ? cloud / state.slots.at("scale") : cloud;
+}
+
+std::optional<double> Simulation::ruled(BandwidthRule rule, const Tensor& cloud, std::int64_t step) const {
+  const Draw draw{options_.seed, Stream::subsample, static_cast<std::uint64_t>(step)};
+  return bandwidth_tau(rule, cloud, draw, options_.kernel.subsample);
+}
+
+std::optional<double> Simulation::tau_by(BandwidthRule rule, const Tensor& start) const {
+  State first;
+  first.x = start;
+  refresh_scale(first);
+  return ruled(rule, rule_cloud(first), 0);
+}
+
 void Simulation::refresh_tau(State& state) const {
   Tensor& tau = state.slots["tau"];
   if (const std::optional<double> fixed = options_.kernel.fixed_tau()) {
     tau = at::scalar_tensor(*fixed, at::kDouble);
     return;
   }
-  const Tensor scale = state.slots.contains("scale") ? state.slots.at("scale") : Tensor();
-  Tensor cloud = state.x.to(at::kCPU, at::kDouble);
-  if (traits_.pooled_bandwidth) cloud = at::cat({cloud, target_.all_samples(at::kDouble).points.to(at::kCPU)});
-  if (scale.defined()) cloud = cloud / scale;
-  const Draw draw{options_.seed, Stream::subsample, static_cast<std::uint64_t>(state.step)};
-  std::optional<double> chosen = bandwidth_tau(*options_.kernel.bandwidth, cloud, draw, options_.kernel.subsample);
+  const Tensor cloud = rule_cloud(state);
+  std::optional<double> chosen = ruled(*options_.kernel.bandwidth, cloud, state.step);
   if (!chosen) {
     if (state.step == 0)
       tell_({true, fmt::format("the rule {} has no answer for {}: tau = 1 until it has",

@@ -104,10 +104,10 @@ Verdict judge_samples(const Simulation& simulation, const Measurement& m, const 
   const bool apart = !forms.single && touched < few_neighbours && mmd2 > 0.5 * (forms.aa + forms.bb);
   const auto no_interaction = [&] {
     return Verdict{"no interaction", fmt::format("{} is that of clouds that do not touch: {}", value,
-                                                 narrow_remark(simulation, touched, at::cat({x, y})))};
+                                                 narrow_remark(simulation, touched, start))};
   };
   if (out > 0.5) return apart ? no_interaction() : no_pull();
-  if (const std::string wide = wide_remark(simulation, y); !wide.empty())
+  if (const std::string wide = wide_remark(simulation, y, start); !wide.empty())
     return {"too wide", fmt::format("{}; {}", value, wide)};
 
   // In units of the kernel, or of the cloud where that is smaller: what a wide kernel calls small may be all there is to do.
@@ -165,7 +165,7 @@ Verdict judge_density(const Simulation& simulation, const Measurement& m, const 
     return {"no interaction",
             fmt::format("at tau = {:.3g} a particle feels {:.1g} others: each climbs to a mode for itself ({}). {}",
                         simulation.tau(), std::max(0.0, others), spread, remedy)};
-  if (const std::string wide = wide_remark(simulation, simulation.measured_state().x); !wide.empty())
+  if (const std::string wide = wide_remark(simulation, simulation.measured_state().x, start); !wide.empty())
     return {"too wide", fmt::format("{}; {}", value, wide)};
   if (const std::string text = on_grid(state.x, start); !text.empty())
     return {"collapsed", fmt::format("{}; {}", value, text)};

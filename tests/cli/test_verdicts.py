@@ -97,6 +97,17 @@ class Verdicts(Case):
         self.assertIn(f"mmd2 = {mmd2(self.samples('r'), np.ones((1, 1)), 1):.3g}", done.stderr)
         self.assertIn("moves particles by 6.1e-01 kernel widths", done.stderr)
 
+    def test_the_advised_bandwidth_is_the_one_the_rule_then_gives(self):
+        for flow, target, kernel in (("mmd", "{samples: y.h5}", "20000"), ("mmd", "{samples: y.h5}", "1e-8"),
+                                     ("svgd", "{gaussian: {mean: [3, 3], sd: [.1, .1]}}", "1e-8"),
+                                     ("mmd", "{samples: {file: y.h5, standardize: true}}", "1e-8")):
+            with self.subTest(flow=flow, kernel=kernel):
+                self.write("c.yaml", f"flow: {flow}\ntarget: {target}\nparticles: {{count: 100, init: {{normal: {{mean: 2, std: 5}}}}}}\nkernel: {kernel}\nstep: 50\nseed: 1\n")
+                done = self.gaussflow("run", "c.yaml", "-o", "r", "--overwrite")
+                advised = set(re.findall(r"kernel.bandwidth: median \(tau = ([\d.e+-]+) at the start", done.stderr))
+                self.gaussflow("run", "c.yaml", "-o", "r", "--overwrite", "-q", "--steps", "0", "--set", "kernel.bandwidth=median")
+                self.assertEqual(advised, {f"{float(self.metrics('r')['tau']):.3g}"})
+
     def test_svgd_without_interaction_is_not_convergence(self):
         for target in ("{gaussian: {mean: [0, 0], sd: [1, 1]}}", "{mixture: {weights: [.5, .5], means: [[-3, 0], [3, 0]], sds: [[1, 1], [1, 1]]}}"):
             for precondition in ("diag", "none"):
