@@ -113,7 +113,7 @@ double neighbours(const Simulation& simulation, const Tensor& x) {
   return mass.to(at::kDouble).median().item<double>() - 1;
 }
 
-Fit fit(const Simulation& simulation, const Tensor& x) {
+Fit fit(const Simulation& simulation, const Tensor& x, const Tensor& start) {
   Fit result;
   simulation.with_context([&](const FlowContext& context) {
     const State seen = simulation.measured_state();
@@ -124,6 +124,11 @@ Fit fit(const Simulation& simulation, const Tensor& x) {
     const Tensor spread = -(a * score * (exact - (a * exact).sum(0))).sum(0);
     result.log_prob = density.log_prob.to(at::kDouble).median().item<double>();
     result.spread = spread.mean().item<double>();
+    result.score = std::sqrt(score.square().mean().item<double>());
+    if (start.defined()) {
+      const Tensor center = simulation.in_kernel_units(start).to(exact.options()).mean(0);
+      result.outward = (a * score * (exact - center)).sum().item<double>();
+    }
     result.flat = !score.any().item<bool>();
   });
   return result;

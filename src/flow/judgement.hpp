@@ -48,9 +48,11 @@ double neighbours(const Simulation& simulation, const Tensor& x);
 struct Fit {
   double log_prob = 0;  ///< median over the particles, up to the target's constant
   double spread = 0;  ///< mean over coordinates of −E[s (x − mean)]: 1 under the density, a variance ratio for a normal one
-  bool flat = false;  ///< no score anywhere
+  double score = 0;    ///< rms of the score
+  double outward = 0;  ///< E[s (x − mean of the start)], where the start is known: positive drives away from it
+  bool flat = false;   ///< no score anywhere
 };
-Fit fit(const Simulation& simulation, const Tensor& x);
+Fit fit(const Simulation& simulation, const Tensor& x, const Tensor& start);
 
 Verdict judge_samples(const Simulation& simulation, const Measurement& m, const Tensor& start);
 Verdict judge_density(const Simulation& simulation, const Measurement& m, const Tensor& start);

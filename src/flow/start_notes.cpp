@@ -33,6 +33,8 @@ void inspect_precision(const Simulation& simulation, std::vector<Note>& notes) {
 
 void inspect_samples(const Simulation& simulation, std::vector<Note>& notes) {
   const Tensor y = target_points(simulation);
+  if (simulation.state().x.size(0) == 1 && y.size(0) > 1)
+    notes.push_back({true, "one particle: the MMD flow then takes it to one place, where the targets are dense"});
   constexpr std::int64_t cloud = 10;  // a few targets may well be apart
   const double touched = y.size(0) < cloud ? INFINITY : neighbours(simulation, y);
   if (touched < few_neighbours)

@@ -121,6 +121,34 @@ class Verdicts(Case):
                     self.assertEqual(self.status("r")["verdict"], "converged")
                     self.assertAlmostEqual(self.samples("r")[:, 1].std(), 1, delta=0.1)
 
+    def test_a_cloud_that_rests_at_the_wrong_place_is_not_convergence(self):
+        ring, modes = "{ring: {}}", "{mixture: {weights: [.5, .5], means: [[-3, 0], [3, 0]], sds: [[1, 1], [1, 1]]}}"
+        for target, count, word in ((ring, 8, "collapsed"), (ring, 1, "one particle"), (modes, 8, "collapsed")):
+            with self.subTest(target=target, count=count):
+                done, verdict = self.svgd(f"particles: {{count: {count}, init: {{normal: {{mean: 0, std: 0}}}}}}", target=target, steps=200)
+                self.assertEqual(verdict, word)
+                self.assertIn("a start that is spread" if count > 1 else "particles.count", done.stderr)
+        self.write_h5("x.h5", samples=np.stack([np.zeros(50), self.rng.normal(size=50)], 1))  # on the ridge between the modes
+        self.assertEqual(self.svgd("particles: {init: {file: x.h5}}", target=modes)[1], "collapsed")
+        x = self.rng.normal(size=(50, 2))
+        self.write_h5("x.h5", samples=x * [0.5, 1] + [3, 0])  # one mode alone: mean off by 3 of 3.2 sd, variance 0.1
+        done, verdict = self.svgd("particles: {init: {file: x.h5}}", target=modes.replace("3, 0", "9, 0"), steps=2000)
+        self.assertIn(verdict, ("moving", "biased"))
+        self.assertIn("of the reference's", done.stderr)
+
+    def test_words_that_would_refute_themselves_are_not_said(self):
+        done, verdict = self.svgd("particles: 100\nkernel: 1e5", steps=5)
+        self.assertEqual(verdict, "no interaction")
+        self.assertNotIn("of the spread", done.stderr)
+        x = self.rng.normal(size=(100, 2)) * 0.1 + 100
+        self.write_h5("x.h5", samples=x)
+        done, verdict = self.mmd("particles: {init: {file: x.h5}}\nkernel: 1", steps=300)
+        self.assertEqual(verdict, "no pull")
+        self.assertGreater(self.samples("r").std(), 2 * x.std())
+        self.assertIn("only drive one another apart", done.stderr)
+        self.assertNotIn("stay where they are", done.stderr)
+        self.assertIn("warning: one particle", self.mmd("particles: 1", steps=3)[0].stderr)
+
     def test_collapse_in_high_dimension_is_told_at_the_end(self):
         dim = 50
         target = f"{{gaussian: {{mean: {[0] * dim}, sd: {[1] * dim}}}}}"
