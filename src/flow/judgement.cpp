@@ -55,13 +55,6 @@ Tensor target_points(const Simulation& simulation) {
 
 double total_variance(const Tensor& x) { return x.to(at::kDouble).var(0, /*unbiased=*/false).sum().item<double>(); }
 
-std::optional<double> median_tau(const Simulation& simulation, const Tensor& x) {
-  const Tensor some = some_rows(simulation, x, 1500);
-  if (some.size(0) < 2) return std::nullopt;
-  const double median = median_squared_distance(some);
-  return median > 0 ? std::optional(1 / median) : std::nullopt;
-}
-
 double blind_fraction(const Simulation& simulation) {
   Tensor x = simulation.measured_state().x;
   MmdForms forms;
@@ -85,27 +78,32 @@ std::string reach_advice(const Simulation& simulation) {
       2 / (far * far * base));
 }
 
-std::string wide_remark(const Simulation& simulation, const Tensor& cloud) {
-  const double tau = simulation.tau(), variance = total_variance(cloud);
-  if (cloud.size(0) < 2 || !(variance > 0) || tau * variance >= too_wide) return "";
-  std::string text = fmt::format(
-      "tau = {:.3g} is so wide that the kernel sees no difference between the points (all entries are 1 to within {:.1g}): "
-      "it compares means, not shapes",
-      tau, tau * variance);
-  if (const std::optional<double> better = median_tau(simulation, cloud))
-    text += fmt::format(". Try kernel.bandwidth: median (tau = {:.3g})", *better);
-  return text;
+std::string median_advice(const Simulation& simulation, const Tensor& start) {
+  const Slots& slots = simulation.state().slots;
+  const bool annealed = slots.contains("anneal_base");
+  if (!start.defined()) return annealed ? "" : ". Try kernel.bandwidth: median";
+  const std::optional<double> better = simulation.tau_by(BandwidthRule::median, start);
+  if (!better) return "";  // all points are equal: no rule has an answer
+  if (annealed)
+    return fmt::format(". Try flow.anneal.to: {:.2g} (tau = {:.3g})", *better / slots.at("anneal_base").item<double>(),
+                       *better);
+  return fmt::format(". Try kernel.bandwidth: median (tau = {:.3g} at the start)", *better);
 }
 
-std::string narrow_remark(const Simulation& simulation, double touched, const Tensor& cloud) {
-  const Slots& slots = simulation.state().slots;
-  std::string text =
-      fmt::format("tau = {:.3g} is so narrow that a target feels {:.1g} others", simulation.tau(), std::max(0.0, touched));
-  if (const std::optional<double> better = median_tau(simulation, cloud))
-    text += slots.contains("anneal_base") ? fmt::format(". Try flow.anneal.to: {:.2g} (tau = {:.3g})",
-                                                        *better / slots.at("anneal_base").item<double>(), *better)
-                                          : fmt::format(". Try kernel.bandwidth: median (tau = {:.3g})", *better);
-  return text;
+std::string wide_remark(const Simulation& simulation, const Tensor& cloud, const Tensor& start) {
+  const double tau = simulation.tau(), variance = total_variance(cloud);
+  if (cloud.size(0) < 2 || !(variance > 0) || tau * variance >= too_wide) return "";
+  return fmt::format(
+             "tau = {:.3g} is so wide that the kernel sees no difference between the points (all entries are 1 to within "
+             "{:.1g}): it compares means, not shapes",
+             tau, tau * variance) +
+         median_advice(simulation, start);
+}
+
+std::string narrow_remark(const Simulation& simulation, double touched, const Tensor& start) {
+  return fmt::format("tau = {:.3g} is so narrow that a target feels {:.1g} others", simulation.tau(),
+                     std::max(0.0, touched)) +
+         median_advice(simulation, start);
 }
 
 double neighbours(const Simulation& simulation, const Tensor& x) {
@@ -115,7 +113,7 @@ double neighbours(const Simulation& simulation, const Tensor& x) {
   return mass.to(at::kDouble).median().item<double>() - 1;
 }
 
-Fit fit(const Simulation& simulation, const Tensor& x) {
+Fit fit(const Simulation& simulation, const Tensor& x, const Tensor& start) {
   Fit result;
   simulation.with_context([&](const FlowContext& context) {
     const State seen = simulation.measured_state();
@@ -126,6 +124,11 @@ Fit fit(const Simulation& simulation, const Tensor& x) {
     const Tensor spread = -(a * score * (exact - (a * exact).sum(0))).sum(0);
     result.log_prob = density.log_prob.to(at::kDouble).median().item<double>();
     result.spread = spread.mean().item<double>();
+    result.score = std::sqrt(score.square().mean().item<double>());
+    if (start.defined()) {
+      const Tensor center = simulation.in_kernel_units(start).to(exact.options()).mean(0);
+      result.outward = (a * score * (exact - center)).sum().item<double>();
+    }
     result.flat = !score.any().item<bool>();
   });
   return result;

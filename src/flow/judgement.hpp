@@ -25,20 +25,21 @@ Tensor target_points(const Simulation& simulation);
 /// Σ_d var_d of a cloud: half the mean squared distance of two of its points.
 double total_variance(const Tensor& x);
 
-/// 1/median² of a cloud, on at most 1500 of its points; empty where all are equal.
-std::optional<double> median_tau(const Simulation& simulation, const Tensor& x);
-
 /// Share of (at most 1000) particles that are out of the targets' reach, see `blind`.
 double blind_fraction(const Simulation& simulation);
 
 /// What brings particles that are out of reach to the targets: keys with values.
 std::string reach_advice(const Simulation& simulation);
 
-/// "tau = 1e-08 is so wide that …", empty where the kernel tells the points of `cloud` apart.
-std::string wide_remark(const Simulation& simulation, const Tensor& cloud);
+/// ". Try kernel.bandwidth: median (tau = …)": the τ is the one that the advised run has at its `start`, which is not what the
+/// cloud at the end would give; without a start no number.
+std::string median_advice(const Simulation& simulation, const Tensor& start);
 
-/// "tau = 2000 is so narrow that …", with the τ that `cloud` asks for.
-std::string narrow_remark(const Simulation& simulation, double touched, const Tensor& cloud);
+/// "tau = 1e-08 is so wide that …" with that advice, empty where the kernel tells the points of `cloud` apart.
+std::string wide_remark(const Simulation& simulation, const Tensor& cloud, const Tensor& start);
+
+/// "tau = 2000 is so narrow that …" with that advice.
+std::string narrow_remark(const Simulation& simulation, double touched, const Tensor& start);
 
 /// How many others a point feels: the median over (at most 1000) points of Σ_{j≠i} Φ(x_i, x_j).
 double neighbours(const Simulation& simulation, const Tensor& x);
@@ -47,9 +48,11 @@ double neighbours(const Simulation& simulation, const Tensor& x);
 struct Fit {
   double log_prob = 0;  ///< median over the particles, up to the target's constant
   double spread = 0;  ///< mean over coordinates of −E[s (x − mean)]: 1 under the density, a variance ratio for a normal one
-  bool flat = false;  ///< no score anywhere
+  double score = 0;    ///< rms of the score
+  double outward = 0;  ///< E[s (x − mean of the start)], where the start is known: positive drives away from it
+  bool flat = false;   ///< no score anywhere
 };
-Fit fit(const Simulation& simulation, const Tensor& x);
+Fit fit(const Simulation& simulation, const Tensor& x, const Tensor& start);
 
 Verdict judge_samples(const Simulation& simulation, const Measurement& m, const Tensor& start);
 Verdict judge_density(const Simulation& simulation, const Measurement& m, const Tensor& start);

@@ -15,7 +15,8 @@ namespace gaussflow {
 
 namespace {
 
-/// The target as flows meet it: on the particles' device, and a score that is not finite stops the run where it arises.
+/// The target as flows meet it: on the particles' device, and a score that is not finite, or a log p that is NaN, stops the
+/// run where it arises. A log p of -inf is none: the particle is outside the support.
 class CheckedTarget : public Target {
  public:
   CheckedTarget(const Target& target, std::int64_t step, c10::Device device)
@@ -35,6 +36,11 @@ class CheckedTarget : public Target {
       throw NumericalError(fmt::format("step {}: the score of particle {} is {} in coordinate {} ({} not finite in all)",
                                        step_ + 1, bad.row, density.score[bad.row][bad.column].item<double>(), bad.column,
                                        bad.count));
+    // A formula outside its domain may have a finite derivative all the same: log(x) is NaN for x < 0, 1/x is not.
+    const Tensor wrong = density.log_prob.isnan();
+    if (const auto count = wrong.sum().item<std::int64_t>(); count > 0)
+      throw NumericalError(fmt::format("step {}: log p of particle {} is nan ({} in all)", step_ + 1,
+                                       wrong.to(at::kByte).argmax().item<std::int64_t>(), count));
     return density;
   }
 
@@ -147,18 +153,32 @@ void Simulation::refresh_scale(State& state) const {
   }
 }
 
+Tensor Simulation::rule_cloud(const State& state) const {
+  Tensor cloud = state.x.to(at::kCPU, at::kDouble);
+  if (traits_.pooled_bandwidth) cloud = at::cat({cloud, target_.all_samples(at::kDouble).points.to(at::kCPU)});
+  return state.slots.contains("scale") ? cloud / state.slots.at("scale") : cloud;
+}
+
+std::optional<double> Simulation::ruled(BandwidthRule rule, const Tensor& cloud, std::int64_t step) const {
+  const Draw draw{options_.seed, Stream::subsample, static_cast<std::uint64_t>(step)};
+  return bandwidth_tau(rule, cloud, draw, options_.kernel.subsample);
+}
+
+std::optional<double> Simulation::tau_by(BandwidthRule rule, const Tensor& start) const {
+  State first;
+  first.x = start;
+  refresh_scale(first);
+  return ruled(rule, rule_cloud(first), 0);
+}
+
 void Simulation::refresh_tau(State& state) const {
   Tensor& tau = state.slots["tau"];
   if (const std::optional<double> fixed = options_.kernel.fixed_tau()) {
     tau = at::scalar_tensor(*fixed, at::kDouble);
     return;
   }
-  const Tensor scale = state.slots.contains("scale") ? state.slots.at("scale") : Tensor();
-  Tensor cloud = state.x.to(at::kCPU, at::kDouble);
-  if (traits_.pooled_bandwidth) cloud = at::cat({cloud, target_.all_samples(at::kDouble).points.to(at::kCPU)});
-  if (scale.defined()) cloud = cloud / scale;
-  const Draw draw{options_.seed, Stream::subsample, static_cast<std::uint64_t>(state.step)};
-  std::optional<double> chosen = bandwidth_tau(*options_.kernel.bandwidth, cloud, draw, options_.kernel.subsample);
+  const Tensor cloud = rule_cloud(state);
+  std::optional<double> chosen = ruled(*options_.kernel.bandwidth, cloud, state.step);
   if (!chosen) {
     if (state.step == 0)
       tell_({true, fmt::format("the rule {} has no answer for {}: tau = 1 until it has",

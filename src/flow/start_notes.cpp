@@ -33,16 +33,19 @@ void inspect_precision(const Simulation& simulation, std::vector<Note>& notes) {
 
 void inspect_samples(const Simulation& simulation, std::vector<Note>& notes) {
   const Tensor y = target_points(simulation);
+  if (simulation.state().x.size(0) == 1 && y.size(0) > 1)
+    notes.push_back({true, "one particle: the MMD flow then takes it to one place, where the targets are dense"});
   constexpr std::int64_t cloud = 10;  // a few targets may well be apart
   const double touched = y.size(0) < cloud ? INFINITY : neighbours(simulation, y);
   if (touched < few_neighbours)
-    notes.push_back({true, narrow_remark(simulation, touched, at::cat({simulation.measured_state().x.to(at::kDouble), y}))});
+    notes.push_back({true, narrow_remark(simulation, touched, simulation.state().x)});
   else if (const double out = blind_fraction(simulation); out > 0.01)
     notes.push_back(
         {true, fmt::format("no pull: {:.0f} % of the particles feel less than a thousandth of one target at tau = "
                            "{:.4g}. {}",
                            100 * out, simulation.tau(), reach_advice(simulation))});
-  if (const std::string wide = wide_remark(simulation, y); !wide.empty()) notes.push_back({true, wide});
+  if (const std::string wide = wide_remark(simulation, y, simulation.state().x); !wide.empty())
+    notes.push_back({true, wide});
   const std::optional<Moments> moments = simulation.target().moments();
   if (!moments || simulation.target().standardize()) return;
   const Tensor sd = moments->sd.masked_select(moments->sd > 0);  // a constant column has no scale
@@ -66,7 +69,8 @@ void inspect_density(const Simulation& simulation, std::vector<Note>& notes) {
         {true, fmt::format("no interaction: at tau = {:.3g} a particle feels {:.1g} others and climbs to a mode for "
                            "itself; try kernel.bandwidth: median",
                            tau, std::max(0.0, others))});
-  if (const std::string wide = wide_remark(simulation, x); !wide.empty()) notes.push_back({true, wide});
+  if (const std::string wide = wide_remark(simulation, x, simulation.state().x); !wide.empty())
+    notes.push_back({true, wide});
   if (d < 5) return;
   const double kappa = tau * median_squared_distance(x.to(at::kDouble).slice(0, 0, 1500));
   const double left = collapse_law(kappa, static_cast<double>(n), static_cast<double>(d));

@@ -40,6 +40,13 @@ std::string smaller_step(const Simulation& simulation) {
   return fmt::format("Try a step.size far below {:.3g}", asked.value_or(simulation.step_size()));
 }
 
+/// What a cloud that still moves asks for; a step.size far below the natural one would take that many more steps.
+std::string more_steps(const Simulation& simulation, double natural) {
+  const std::optional<double> asked = simulation.options().step.size;
+  if (!asked || *asked > 0.1 * natural) return "more steps would help";
+  return fmt::format("step.size {:.3g} is far below that, leave it out, or more steps would help", *asked);
+}
+
 /// Has the cloud gone where neither start nor targets were, or ended much worse than it began?
 std::string diverged(const Simulation& simulation, const MmdForms& forms, const Tensor& x, const Tensor& y,
                      const Tensor& start) {
@@ -74,6 +81,52 @@ std::string on_grid(const Tensor& x, const Tensor& start) {
       grid->coordinate + 1, grid->at, dtype_name(x.scalar_type()), grid->spacing, sd[grid->coordinate].item<double>());
 }
 
+std::int64_t coordinates_without_spread(const Tensor& x) {
+  return (std::get<0>(x.max(0)) == std::get<0>(x.min(0))).sum().item<std::int64_t>();
+}
+
+double rms_distance(const Tensor& x, const Tensor& start) {
+  const Tensor offset = x.to(at::kCPU, at::kDouble) - start.to(at::kCPU, at::kDouble).mean(0);
+  return std::sqrt(offset.square().sum(1).mean().item<double>());
+}
+
+/// Did log p fall, or does it have no maximum where the cloud went?
+std::string flew(const Simulation& simulation, const Fit& now, const Tensor& start) {
+  const Fit begun = fit(simulation, start, start);
+  if (begun.log_prob - now.log_prob > 50 * static_cast<double>(start.size(1)))
+    return fmt::format("the median of log p fell from {:.4g} at the start to {:.4g}. {}", begun.log_prob, now.log_prob,
+                       smaller_step(simulation));
+  // Towards a far mode the score falls; only where log p grows faster than linearly does it drive ever harder.
+  const double radius = rms_distance(start, start), far = rms_distance(simulation.state().x, start);
+  if (far > 1000 * (radius > 0 ? radius : 1.0) && now.outward > 0 && now.score > 10 * begun.score)
+    return fmt::format(
+        "the particles are {:.3g} from the start's mean, where they began within {:.3g}, and the score there still drives "
+        "them outwards, {:.2g} times as hard: log p seems to have no maximum. Is its sign right?",
+        far, radius, now.score / begun.score);
+  return "";
+}
+
+/// What the table beside the verdict would hold against "converged": moments far from the reference's.
+std::string contradiction(const Simulation& simulation) {
+  const std::optional<Moments> reference = simulation.target().reference();
+  if (!reference) return "";
+  const State& state = simulation.state();
+  const Tensor x = simulation.target().constrain(state.x.to(at::kCPU)).to(at::kDouble),
+               a = weights(state).to(at::kCPU, at::kDouble).unsqueeze(1), sd = reference->sd.to(at::kDouble);
+  const Tensor mean = (a * x).sum(0), variance = (a * (x - mean).square()).sum(0);
+  const Tensor known = at::logical_and(at::isfinite(sd), sd > 0);
+  const Tensor ratio = (variance / sd.square()).masked_select(known);
+  const Tensor error = ((mean - reference->mean.to(at::kDouble)) / sd).masked_select(known);
+  if (ratio.numel() == 0) return "";
+  const double low = ratio.min().item<double>(), high = ratio.max().item<double>();
+  if (low < 0.5 || high > 2)
+    return low == high ? fmt::format("its variance is {:.2g} of the reference's", low)
+                       : fmt::format("its variances are {:.2g} to {:.2g} of the reference's", low, high);
+  if (const double rms = std::sqrt(error.square().mean().item<double>()); rms > 0.5)
+    return fmt::format("its means are off by {:.2g} sd of the reference's", rms);
+  return "";
+}
+
 }  // namespace
 
 Verdict judge_samples(const Simulation& simulation, const Measurement& m, const Tensor& start) {
@@ -86,33 +139,40 @@ Verdict judge_samples(const Simulation& simulation, const Measurement& m, const 
     if (const std::string text = diverged(simulation, forms, x, y, start); !text.empty()) return {"diverged", text};
 
   const double out = m.value("blind_fraction").value_or(0);
+  const bool rest = !start.defined() || total_variance(simulation.state().x) < 1.01 * total_variance(start);
   const auto no_pull = [&] {
     return Verdict{
         "no pull",
-        fmt::format("{:.0f} % of the particles feel less than a thousandth of one target at tau = {:.4g} and stay "
-                    "where they are. {}",
-                    100 * out, tau, reach_advice(simulation))};
+        fmt::format("{:.0f} % of the particles feel less than a thousandth of one target at tau = {:.4g} and {}. {}",
+                    100 * out, tau, rest ? "stay where they are" : "only drive one another apart",
+                    reach_advice(simulation))};
   };
   const double touched = (forms.yy - forms.bb) / forms.bb;  // how many other targets a target feels
   const bool apart = !forms.single && touched < few_neighbours && mmd2 > 0.5 * (forms.aa + forms.bb);
   const auto no_interaction = [&] {
     return Verdict{"no interaction", fmt::format("{} is that of clouds that do not touch: {}", value,
-                                                 narrow_remark(simulation, touched, at::cat({x, y})))};
+                                                 narrow_remark(simulation, touched, start))};
   };
   if (out > 0.5) return apart ? no_interaction() : no_pull();
-  if (const std::string wide = wide_remark(simulation, y); !wide.empty())
+  if (const std::string wide = wide_remark(simulation, y, start); !wide.empty())
     return {"too wide", fmt::format("{}; {}", value, wide)};
 
   // In units of the kernel, or of the cloud where that is smaller: what a wide kernel calls small may be all there is to do.
   const double widths = std::sqrt(tau), sizes = 1 / std::sqrt(2 * total_variance(y));
   const double unit = std::isfinite(sizes) ? std::max(widths, sizes) : widths;
-  const double step = m.value("rms_velocity").value_or(0) * m.value("step_size").value_or(0);
+  // By the flow's natural step: a tiny step.size, or the end of a schedule, would make any cloud stand still.
+  const std::optional<double> natural = simulation.flow().safe_step(tau);
+  const double size = natural.value_or(m.value("step_size").value_or(0));
+  const double step = m.value("rms_velocity").value_or(0) * size;
   const bool vanishes = m.value("dissipation").value_or(0) < 1e-10 * tau;
+  const std::string left = fmt::format("{} {:.1e} kernel widths",
+                                       natural ? fmt::format("a step of {:.3g}, the flow's own, moves particles by", size)
+                                               : "the last step moved particles by",
+                                       step * widths);
   if (!vanishes && step * unit >= 1e-3) {
     const std::string remark = step_remark(simulation);
-    return {"moving",
-            fmt::format("{}, the last step still moved particles by {:.1e} kernel widths: {}", value, step * widths,
-                        remark.empty() ? "more steps would help" : remark + ", a smaller one would help")};
+    return {"moving", fmt::format("{}, {}: {}", value, left,
+                                  remark.empty() ? more_steps(simulation, size) : remark + ", a smaller one would help")};
   }
   const double eps = simulation.state().x.scalar_type() == at::kDouble ? 0x1p-52 : 0x1p-23;
   if (vanishes && mmd2 > 64 * eps && falls_when_perturbed(simulation))
@@ -123,7 +183,7 @@ Verdict judge_samples(const Simulation& simulation, const Measurement& m, const 
   if (apart) return no_interaction();
   if (out > 0.01) return no_pull();
   if (vanishes) return {"converged", fmt::format("{}, the velocity vanishes", value)};
-  return {"converged", fmt::format("{}, the last step moved particles by {:.1e} kernel widths", value, step * widths)};
+  return {"converged", fmt::format("{}, {}", value, left)};
 }
 
 Verdict judge_density(const Simulation& simulation, const Measurement& m, const Tensor& start) {
@@ -133,32 +193,53 @@ Verdict judge_density(const Simulation& simulation, const Measurement& m, const 
   const double phi = m.value("rms_velocity").value_or(0) / std::sqrt(static_cast<double>(d));
   const std::string value =
       fmt::format("ksd2 = {:.3g}, rms of the Stein direction {:.1e} a coordinate", m.value("ksd2").value_or(0), phi);
-  const Fit now = fit(simulation, state.x);
-  std::optional<Fit> begun;
-  if (start.defined()) begun = fit(simulation, start);
+  const Fit now = fit(simulation, state.x, start);
+  if (start.defined())
+    if (const std::string text = flew(simulation, now, start); !text.empty()) return {"diverged", text};
 
-  if (begun && begun->log_prob - now.log_prob > 50 * static_cast<double>(d))
-    return {"diverged", fmt::format("the median of log p fell from {:.4g} at the start to {:.4g}. {}", begun->log_prob,
-                                    now.log_prob, smaller_step(simulation))};
   const bool still = phi < 0.05;
-  if (n < 2 || now.flat) return {still ? "converged" : "moving", value + (still ? "" : ": more steps would help")};
+  const Verdict moving{"moving", value + ": more steps would help"};
+  if (n < 2) {
+    if (!still) return moving;
+    return {"one particle", value +
+                                ": it climbed to a mode, or rests where the score vanishes, and shows no spread. Use more "
+                                "particles (particles.count)"};
+  }
+  const std::int64_t merged = coordinates_without_spread(state.x);
+  if (now.flat && merged < d) return still ? Verdict{"converged", value} : moving;
 
-  const bool ruled = !simulation.options().kernel.fixed_tau();
   const std::string spread = fmt::format("the cloud has {:.2g} of the spread that the score asks for", now.spread);
-  const std::string remedy = !ruled || *simulation.options().kernel.bandwidth != BandwidthRule::median
-                                 ? "Try kernel.bandwidth: median"
-                                 : fmt::format("Try more than {} particles in {} dimensions (particles.count)", n, d);
+  const bool collapsed = now.spread < 0.3;
+  const std::string remedy =
+      simulation.options().kernel.fixed_tau() || *simulation.options().kernel.bandwidth != BandwidthRule::median
+          ? "Try kernel.bandwidth: median"
+          : fmt::format("Try more than {} particles in {} dimensions (particles.count)", n, d);
   if (const double others = neighbours(simulation, simulation.measured_state().x); others < few_neighbours)
     return {"no interaction",
-            fmt::format("at tau = {:.3g} a particle feels {:.1g} others: each climbs to a mode for itself ({}). {}",
-                        simulation.tau(), std::max(0.0, others), spread, remedy)};
-  if (const std::string wide = wide_remark(simulation, simulation.measured_state().x); !wide.empty())
+            fmt::format("at tau = {:.3g} a particle feels {:.1g} others: each climbs to a mode for itself{}. {}",
+                        simulation.tau(), std::max(0.0, others), collapsed ? fmt::format(" ({})", spread) : "", remedy)};
+  if (const std::string wide = wide_remark(simulation, simulation.measured_state().x, start); !wide.empty())
     return {"too wide", fmt::format("{}; {}", value, wide)};
   if (const std::string text = on_grid(state.x, start); !text.empty())
     return {"collapsed", fmt::format("{}; {}", value, text)};
-  if (still && now.spread < 0.3) return {"collapsed", fmt::format("{}; {}. {}", value, spread, remedy)};
-  if (!still) return {"moving", value + ": more steps would help"};
+  // By symmetry they feel the same for ever: at a mode, a saddle or the centre of a ring φ is 0 all the same.
+  if (merged > 0) {
+    const bool began = start.defined() && coordinates_without_spread(start) < merged;
+    return {"collapsed",
+            fmt::format("{}; all {} particles agree in {} of {} coordinates and nothing parts them. {}", value, n, merged, d,
+                        began ? "Use particles.dtype: fp64, or start anew from particles that are spread"
+                              : "Use a start that is spread, as particles.init: {normal: {std: 1}}")};
+  }
+  if (still && collapsed) return {"collapsed", fmt::format("{}; {}. {}", value, spread, remedy)};
+  if (!still) return moving;
   if (now.spread > 3) return {"moving", fmt::format("{}, but {}: more steps would help", value, spread)};
+  if (const std::string text = contradiction(simulation); !text.empty()) {
+    if (phi >= 0.01) return {"moving", fmt::format("{}, but {}: more steps would help, or more particles", value, text)};
+    return {"biased",
+            fmt::format("{}: the cloud rests, but {}. Try more particles (particles.count), a start that is spread "
+                        "more, or other coordinates for the density (reparametrise)",
+                        value, text)};
+  }
   return {"converged", value};
 }
 

@@ -78,6 +78,36 @@ class Verdicts(Case):
         to = self.advice(done, "flow.anneal.to")
         self.assertEqual(self.mmd("particles: 100", flow=f"{{type: mmd, anneal: {{to: {to}}}}}", target="y50.h5", steps=2000)[1], "converged")
 
+    def test_a_cloud_that_was_hardly_moved_has_not_converged(self):
+        """The verdict asks what is left to do, not how small the steps were."""
+        for size in ("1e-9", "1e-3", "1e-2"):
+            with self.subTest(size=size):
+                done, verdict = self.run_config(f"flow: mmd\ntarget: {{samples: y.h5}}\nparticles: {{count: 100, init: {{normal: {{mean: 1, std: 1}}}}}}\nstep: {{count: 20, size: {size}}}")
+                rows = self.metrics("r")
+                self.assertGreater(rows["mmd2"][-1], 0.5 * rows["mmd2"][0])
+                self.assertEqual(verdict, "moving")
+                self.assertIn(f"step.size {float(size):.3g} is far below that", done.stderr)
+        decayed, verdict = self.run_config("flow: mmd\ntarget: {samples: y.h5}\nparticles: {count: 100, init: {normal: {mean: 1, std: 1}}}\nstep: {count: 3, schedule: decay}")
+        self.assertEqual(verdict, "moving")
+        self.write_h5("one.h5", samples=np.ones((1, 1)))
+        self.write_h5("x0.h5", samples=np.zeros((1, 1)))
+        done, verdict = self.run_config("flow: mmd\ntarget: {samples: one.h5}\nparticles: {init: {file: x0.h5}}\nkernel: 1\nstep: {count: 1, size: 1e-3}")
+        # ∇f = −exp(−1/2): one step goes 6e-4 of the way, the natural one 0.6
+        self.assertEqual(verdict, "moving")
+        self.assertIn(f"mmd2 = {mmd2(self.samples('r'), np.ones((1, 1)), 1):.3g}", done.stderr)
+        self.assertIn("moves particles by 6.1e-01 kernel widths", done.stderr)
+
+    def test_the_advised_bandwidth_is_the_one_the_rule_then_gives(self):
+        for flow, target, kernel in (("mmd", "{samples: y.h5}", "20000"), ("mmd", "{samples: y.h5}", "1e-8"),
+                                     ("svgd", "{gaussian: {mean: [3, 3], sd: [.1, .1]}}", "1e-8"),
+                                     ("mmd", "{samples: {file: y.h5, standardize: true}}", "1e-8")):
+            with self.subTest(flow=flow, kernel=kernel):
+                self.write("c.yaml", f"flow: {flow}\ntarget: {target}\nparticles: {{count: 100, init: {{normal: {{mean: 2, std: 5}}}}}}\nkernel: {kernel}\nstep: 50\nseed: 1\n")
+                done = self.gaussflow("run", "c.yaml", "-o", "r", "--overwrite")
+                advised = set(re.findall(r"kernel.bandwidth: median \(tau = ([\d.e+-]+) at the start", done.stderr))
+                self.gaussflow("run", "c.yaml", "-o", "r", "--overwrite", "-q", "--steps", "0", "--set", "kernel.bandwidth=median")
+                self.assertEqual(advised, {f"{float(self.metrics('r')['tau']):.3g}"})
+
     def test_svgd_without_interaction_is_not_convergence(self):
         for target in ("{gaussian: {mean: [0, 0], sd: [1, 1]}}", "{mixture: {weights: [.5, .5], means: [[-3, 0], [3, 0]], sds: [[1, 1], [1, 1]]}}"):
             for precondition in ("diag", "none"):
@@ -90,6 +120,34 @@ class Verdicts(Case):
                     self.gaussflow("run", "c.yaml", "-o", "r", "--overwrite", "--set", "kernel.bandwidth=median")
                     self.assertEqual(self.status("r")["verdict"], "converged")
                     self.assertAlmostEqual(self.samples("r")[:, 1].std(), 1, delta=0.1)
+
+    def test_a_cloud_that_rests_at_the_wrong_place_is_not_convergence(self):
+        ring, modes = "{ring: {}}", "{mixture: {weights: [.5, .5], means: [[-3, 0], [3, 0]], sds: [[1, 1], [1, 1]]}}"
+        for target, count, word in ((ring, 8, "collapsed"), (ring, 1, "one particle"), (modes, 8, "collapsed")):
+            with self.subTest(target=target, count=count):
+                done, verdict = self.svgd(f"particles: {{count: {count}, init: {{normal: {{mean: 0, std: 0}}}}}}", target=target, steps=200)
+                self.assertEqual(verdict, word)
+                self.assertIn("a start that is spread" if count > 1 else "particles.count", done.stderr)
+        self.write_h5("x.h5", samples=np.stack([np.zeros(50), self.rng.normal(size=50)], 1))  # on the ridge between the modes
+        self.assertEqual(self.svgd("particles: {init: {file: x.h5}}", target=modes)[1], "collapsed")
+        x = self.rng.normal(size=(50, 2))
+        self.write_h5("x.h5", samples=x * [0.5, 1] + [3, 0])  # one mode alone: mean off by 3 of 3.2 sd, variance 0.1
+        done, verdict = self.svgd("particles: {init: {file: x.h5}}", target=modes.replace("3, 0", "9, 0"), steps=2000)
+        self.assertIn(verdict, ("moving", "biased"))
+        self.assertIn("of the reference's", done.stderr)
+
+    def test_words_that_would_refute_themselves_are_not_said(self):
+        done, verdict = self.svgd("particles: 100\nkernel: 1e5", steps=5)
+        self.assertEqual(verdict, "no interaction")
+        self.assertNotIn("of the spread", done.stderr)
+        x = self.rng.normal(size=(100, 2)) * 0.1 + 100
+        self.write_h5("x.h5", samples=x)
+        done, verdict = self.mmd("particles: {init: {file: x.h5}}\nkernel: 1", steps=300)
+        self.assertEqual(verdict, "no pull")
+        self.assertGreater(self.samples("r").std(), 2 * x.std())
+        self.assertIn("only drive one another apart", done.stderr)
+        self.assertNotIn("stay where they are", done.stderr)
+        self.assertIn("warning: one particle", self.mmd("particles: 1", steps=3)[0].stderr)
 
     def test_collapse_in_high_dimension_is_told_at_the_end(self):
         dim = 50

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <memory>
 
 using namespace gaussflow;
@@ -31,6 +32,19 @@ State start(std::int64_t n, std::int64_t d, const Tensor& scale = {}) {
 }
 
 void ignore(const Note&) {}
+
+/// log p = ln(x) − x: the law's domain is x > 0, but 1/x − 1 is finite beyond it. At 0 < x < 0.5 the law is cut off.
+class HalfLine : public Target {
+ public:
+  std::int64_t dim() const override { return 1; }
+  bool has_density() const override { return true; }
+  Density density(const Tensor& x, const Draw&) const override {
+    const Tensor log_prob = (x.log() - x).squeeze(1);
+    const Tensor cut = at::logical_and(x > 0, x < 0.5).squeeze(1);
+    return {at::where(cut, at::full_like(log_prob, -INFINITY), log_prob), x.reciprocal() - 1};
+  }
+  TargetRecord record() const override { return {"half line", "", {}}; }
+};
 
 }  // namespace
 
@@ -85,6 +99,25 @@ TEST_CASE("a step that fails leaves the state of the last finished one") {
   CHECK(message.find("step " + std::to_string(finished + 1)) != std::string::npos);
   CHECK(simulation.state().step == finished);
   CHECK(at::isfinite(simulation.state().x).all().item<bool>());
+}
+
+TEST_CASE("a log p that is NaN stops the run, whatever its score is; outside the support it is -inf") {
+  const HalfLine law;
+  const auto svgd = flow("svgd", "{precondition: none}");
+  const auto step = [&](const std::vector<double>& x) {
+    State state;
+    state.x = tensor_from(x, static_cast<std::int64_t>(x.size()), 1);
+    Simulation simulation({.kernel = {.tau = 1.0}, .step = {.count = 1}, .seed = 1}, *svgd, law, state, ignore);
+    simulation.step();
+  };
+  CHECK_NOTHROW(step({1, 0.25, 2}));
+  std::string message;
+  try {
+    step({1, 0.25, -2, 3, -1});
+  } catch (const NumericalError& error) {
+    message = error.what();
+  }
+  CHECK(message == "step 1: log p of particle 2 is nan (2 in all)");
 }
 
 TEST_CASE("flow and target must fit") {

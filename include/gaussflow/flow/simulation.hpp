@@ -76,6 +76,8 @@ class Simulation {
 
   /// τ as the next step will use it (after a possible refresh), for messages before the first step.
   double tau() const;
+  /// τ that `rule` gives a run from `start` [N, D] at its first step; empty where it has no answer.
+  std::optional<double> tau_by(BandwidthRule rule, const Tensor& start) const;
   /// Size of the next step.
   double step_size() const { return step_size(state_); }
   /// How the flow's sum is evaluated at the current state, and why.
@@ -87,6 +89,9 @@ class Simulation {
   void refresh_scale(State& state) const;
   void refresh_tau(State& state) const;
   void check_tau() const;
+  /// What a bandwidth rule looks at, in kernel coordinates, fp64 on the CPU.
+  Tensor rule_cloud(const State& state) const;
+  std::optional<double> ruled(BandwidthRule rule, const Tensor& cloud, std::int64_t step) const;
   double step_size(const State& state) const;
 
   SimulationOptions options_;

@@ -8,7 +8,8 @@
 namespace gaussflow {
 
 struct Verdict {
-  std::string word;  ///< converged, moving, stalled, no pull, no interaction, too wide, collapsed, diverged
+  std::string word;  ///< converged, moving, stalled, no pull, no interaction, too wide, collapsed,
+                     ///< biased, one particle, diverged
   std::string text;  ///< one or two sentences with numbers and what to do next
 };
 
