@@ -5,6 +5,7 @@
 #include "gaussflow/io/hdf5.hpp"
 #include "gaussflow/io/sample_file.hpp"
 #include "gaussflow/io/trajectory.hpp"
+#include "gaussflow/io/verify.hpp"
 
 #include "app/verbs.hpp"
 #include "run/directory.hpp"
@@ -30,23 +31,26 @@ struct InspectArguments {
   bool json = false;
 };
 
-/// Finds what is damaged in a run without changing anything.
-std::vector<std::string> verify_run(const fs::path& run) {
+/// Finds what is damaged or missing in a run without changing anything.
+std::vector<std::string> verify_run(const fs::path& run, const Json& status) {
   std::vector<std::string> problems;
-  const auto check = [&](const fs::path& file, const auto& read) {
-    try {
-      read(file);
-    } catch (const Error& error) {
-      problems.push_back(error.what());
-    }
-  };
-  for (const fs::path& file : io::list_checkpoints(run / "checkpoints"))
-    check(file, [](const fs::path& f) { io::read_checkpoint(f); });
+  std::vector<fs::path> files = io::list_checkpoints(run / "checkpoints");
+  if (files.empty()) problems.push_back(fmt::format("{} holds no checkpoint", (run / "checkpoints").string()));
+  for (fs::path& file : io::list_segments(run / "trajectory")) files.push_back(std::move(file));
+  const fs::path samples = run / "samples.h5";
   std::error_code ignored;
-  for (const fs::path& file : io::list_segments(run / "trajectory"))
-    check(file, [](const fs::path& f) { io::read_segment(f); });
-  if (fs::exists(run / "samples.h5", ignored))
-    check(run / "samples.h5", [](const fs::path& f) { io::read_samples({f, "/samples"}); });
+  if (fs::exists(samples, ignored))
+    files.push_back(samples);
+  else if (status.value("status", "") == "finished")
+    problems.push_back(fmt::format("{} is missing, and status.json says that the run has finished", samples.string()));
+  for (const fs::path& file : files) {
+    try {
+      const io::Verification found = io::verify_file(file);
+      problems.insert(problems.end(), found.problems.begin(), found.problems.end());
+    } catch (const Error& error) {
+      problems.emplace_back(error.what());
+    }
+  }
   return problems;
 }
 
@@ -96,45 +100,50 @@ ExitCode findings(const std::vector<std::string>& problems) {
   return problems.empty() ? ExitCode::ok : ExitCode::findings;
 }
 
+/// The table and the picture of a samples.h5.
+std::string picture(const fs::path& file) {
+  const io::SampleFile samples = io::read_samples({file, "/samples"}, {.weights = "/weights"});
+  std::vector<std::string> names = samples.names;
+  for (std::int64_t d = static_cast<std::int64_t>(names.size()); d < samples.samples.size(1); ++d)
+    names.push_back(fmt::format("x{}", d + 1));
+  const std::string caption = caption_of(file);
+  return fmt::format("{}\n{}\n{}", caption.empty() ? "" : fmt::format("\n  {}", caption),
+                     run::moments_table(run::sample_moments(samples.samples, samples.weights), std::nullopt, names, 20),
+                     run::scatter(samples.samples, names));
+}
+
 ExitCode inspect_run(const fs::path& run, const InspectArguments& arguments) {
-  const io::Found found = io::newest_checkpoint(run / "checkpoints", io::Repair::none);
-  Json json{{"run", run.string()},
-            {"status", run::read_status(run).value_or(Json::object())},
-            {"checkpoint", checkpoint_json(found.checkpoint)}};
-  std::vector<std::string> problems;
-  if (arguments.verify) {
-    problems = verify_run(run);
-    json["problems"] = problems;
+  const Json status = run::read_status(run).value_or(Json::object());
+  Json json{{"run", run.string()}, {"status", status}};
+  std::vector<std::string> problems, notes;
+  if (arguments.verify) problems = verify_run(run, status);
+  try {
+    io::Found found = io::newest_checkpoint(run / "checkpoints", io::Repair::none);
+    json["checkpoint"] = checkpoint_json(found.checkpoint);
+    if (!arguments.verify) notes = std::move(found.notes);  // else they are among the problems
+  } catch (const CheckpointError& error) {
+    if (!arguments.verify) throw;
+    if (problems.empty()) problems.emplace_back(error.what());
   }
+  if (arguments.verify) json["problems"] = problems;
   if (arguments.json) {
     fmt::print("{}", json_text(json));
     return findings(problems);
   }
+  json.erase("problems");
   fmt::print("{}", pretty(json));
-  for (const std::string& note : found.notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : notes) fmt::print("note: {}\n", note);
   std::error_code ignored;
-  if (fs::exists(run / "samples.h5", ignored)) {
-    const io::SampleFile samples = io::read_samples({run / "samples.h5", "/samples"}, {.weights = "/weights"});
-    std::vector<std::string> names = samples.names;
-    for (std::int64_t d = static_cast<std::int64_t>(names.size()); d < samples.samples.size(1); ++d)
-      names.push_back(fmt::format("x{}", d + 1));
-    if (const std::string caption = caption_of(run / "samples.h5"); !caption.empty()) fmt::print("\n  {}", caption);
-    fmt::print("\n{}\n{}",
-               run::moments_table(run::sample_moments(samples.samples, samples.weights), std::nullopt, names, 20),
-               run::scatter(samples.samples, names));
-  }
+  if (problems.empty() && fs::exists(run / "samples.h5", ignored)) fmt::print("{}", picture(run / "samples.h5"));
+  if (arguments.verify && problems.empty()) fmt::print("verified: checkpoints, segments and samples.h5\n");
   return findings(problems);
 }
 
-ExitCode inspect_checkpoint(const fs::path& file, const InspectArguments& arguments) {
-  try {
-    const Json json = checkpoint_json(io::read_checkpoint(file));
-    fmt::print("{}", arguments.json ? json_text(json) : pretty(json));
-    return ExitCode::ok;
-  } catch (const CheckpointError& error) {
-    if (!arguments.verify) throw;
-    return findings({error.what()});
-  }
+ExitCode inspect_checkpoint(const fs::path& file, const InspectArguments& arguments, const Json& verified) {
+  Json json = checkpoint_json(io::read_checkpoint(file));
+  if (arguments.json) json.update(verified);
+  fmt::print("{}", arguments.json ? json_text(json) : pretty(json));
+  return ExitCode::ok;
 }
 
 /// A text as one line of a listing.
@@ -151,7 +160,7 @@ std::string line_of(const io::Hdf5Entry& entry) {
   return entry.target.empty() ? path : fmt::format("{:<28} -> {}", path, config::printable(entry.target, 200));
 }
 
-ExitCode inspect_file(const fs::path& file, const InspectArguments& arguments) {
+ExitCode inspect_file(const fs::path& file, const InspectArguments& arguments, const Json& verified) {
   const io::Hdf5Listing listing = io::list_hdf5(file);
   Json entries = Json::array();
   for (const io::Hdf5Entry& entry : listing.entries) {
@@ -177,16 +186,34 @@ ExitCode inspect_file(const fs::path& file, const InspectArguments& arguments) {
     else if (!entry.refusal.empty())
       fmt::print("    not samples: {}\n", entry.refusal);
   }
-  if (arguments.json)
-    fmt::print("{}", json_text({{"file", file.string()}, {"complete", listing.complete}, {"entries", entries}}));
+  if (!arguments.json) return ExitCode::ok;
+  Json json{{"file", file.string()}, {"complete", listing.complete}, {"entries", entries}};
+  json.update(verified);
+  fmt::print("{}", json_text(json));
   return ExitCode::ok;
 }
 
+/// By its seal, or by its name where nothing is left of that.
 bool is_checkpoint(const fs::path& file) {
-  for (const io::Hdf5Entry& entry : io::list_hdf5(file, 1).entries)
-    for (const io::Hdf5Attribute& attribute : entry.attributes)
-      if (attribute.name == "format" && attribute.value.find("gaussflow-checkpoint") != std::string::npos) return true;
-  return false;
+  return io::format_by_seal(file) == io::FileFormat::checkpoint || file.filename().string().starts_with("ckpt-");
+}
+
+ExitCode inspect_any(const fs::path& file, const InspectArguments& arguments, const Json& verified = Json::object()) {
+  return is_checkpoint(file) ? inspect_checkpoint(file, arguments, verified) : inspect_file(file, arguments, verified);
+}
+
+/// What a file holds and what of it was verified. A damaged one is not read any further.
+ExitCode verify(const fs::path& file, const InspectArguments& arguments) {
+  const io::Verification found = io::verify_file(file);
+  const Json json{{"verified", found.verified}, {"problems", found.problems}};
+  if (!found.problems.empty()) {
+    if (arguments.json) fmt::print("{}", json_text(json));
+    return findings(found.problems);
+  }
+  const ExitCode code = inspect_any(file, arguments, json);
+  if (!arguments.json && found.verified.empty()) fmt::print("carries no digest, nothing to verify\n");
+  if (!arguments.json && !found.verified.empty()) fmt::print("verified: {}\n", fmt::join(found.verified, ", "));
+  return code;
 }
 
 ExitCode inspect(const InspectArguments& arguments) {
@@ -197,8 +224,7 @@ ExitCode inspect(const InspectArguments& arguments) {
       throw InputError(fmt::format("{} holds no gaussflow run", path.string()));
     return inspect_run(path, arguments);
   }
-  if (path.filename().string().starts_with("ckpt-") || is_checkpoint(path)) return inspect_checkpoint(path, arguments);
-  return inspect_file(path, arguments);
+  return arguments.verify ? verify(path, arguments) : inspect_any(path, arguments);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ std::string read_attribute(const hdf5::Reader& in, const hdf5::Handle& object, c
 }
 
 Checkpoint read_contents(const std::filesystem::path& file) {
-  const hdf5::Reader in(file);
+  const hdf5::Reader in(file, hdf5::Seals::checked);
   const hdf5::Handle root = in.object("/");
   Checkpoint result;
   State& state = result.state;

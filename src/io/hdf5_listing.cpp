@@ -2,6 +2,7 @@
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/io/hdf5.hpp"
 
+#include "io/crash_guard.hpp"
 #include "io/sample_checks.hpp"
 
 #include <fmt/format.h>
@@ -185,6 +186,7 @@ class Walk {
 }  // namespace
 
 Hdf5Listing list_hdf5(const std::filesystem::path& file, std::size_t limit) {
+  const CrashGuard guard(file);
   const Reader in(file);
   return Walk(in, limit).listing();
 }

@@ -4,6 +4,7 @@
 #include "gaussflow/core/text.hpp"
 
 #include "io/file_kind.hpp"
+#include "io/sealed_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -83,8 +84,9 @@ std::int64_t Dataset::count() const {
   return product;
 }
 
-Reader::Reader(std::filesystem::path file) : path_(std::move(file)) {
+Reader::Reader(std::filesystem::path file, Seals seals) : path_(std::move(file)) {
   const Descriptor regular = open_regular(path_);
+  if (seals == Seals::check) check_own_seal(path_);
   prepare_library();
   const htri_t is_hdf5 = H5Fis_hdf5(path_.c_str());
   if (is_hdf5 == 0)

@@ -35,11 +35,14 @@ struct Link {
   std::string target;  ///< of a soft link: the path; of an external one: FILE:PATH
 };
 
+/// Whether the seal that a file of ours carries (sealed_file.hpp) is to be checked or was checked just now.
+enum class Seals { check, checked };
+
 class Reader {
  public:
-  /// Opens a regular file.  Throws InputError: missing, not regular, not HDF5, truncated, open for writing elsewhere, too
-  /// new.
-  explicit Reader(std::filesystem::path file);
+  /// Opens a regular file.  Throws InputError: missing, not regular, not HDF5, not what was sealed, truncated, open for
+  /// writing elsewhere, too new.
+  explicit Reader(std::filesystem::path file, Seals seals = Seals::check);
 
   hid_t id() const { return file_; }
   const std::filesystem::path& path() const { return path_; }

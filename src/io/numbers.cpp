@@ -85,7 +85,7 @@ std::string sample_digest(const Tensor& samples, const Tensor& weights) {
 
 void check_samples(const Tensor& samples, const std::string& where, std::vector<std::string>& notes) {
   const std::int64_t rows = samples.size(0), columns = samples.size(1);
-  std::int64_t bad = 0, first = -1, beyond = 0, first_beyond = -1, rounded = 0;
+  std::int64_t bad = 0, first = -1, beyond = 0, first_beyond = -1, rounded = 0, whole = 0;
   const double* data = samples.const_data_ptr<double>();
   for (std::int64_t row = 0; row < rows; ++row, data += columns) {
     bool finite = true, in_range = true;
@@ -93,7 +93,9 @@ void check_samples(const Tensor& samples, const std::string& where, std::vector<
       const double x = data[column];
       finite = finite && std::isfinite(x);
       in_range = in_range && !(std::abs(x) > static_cast<double>(std::numeric_limits<float>::max()));
-      rounded += std::abs(x) > 0x1p24 && std::trunc(x) == x && static_cast<double>(static_cast<float>(x)) != x;
+      const bool rounds = std::abs(x) > 0x1p24 && static_cast<double>(static_cast<float>(x)) != x;
+      rounded += rounds;
+      whole += rounds && std::trunc(x) == x;
     }
     if (!finite && bad++ == 0) first = row;
     if (!in_range && beyond++ == 0) first_beyond = row;
@@ -106,11 +108,12 @@ void check_samples(const Tensor& samples, const std::string& where, std::vector<
         fmt::format("{} has {} of {} rows with numbers beyond the range of fp32 (3.4e38), the first is row {}; rescale "
                     "the data",
                     where, beyond, rows, first_beyond));
-  if (rounded > 0)
+  // Whole numbers are the sign of dates and labels, whose last digits mean something.
+  if (whole > 0)
     notes.push_back(
-        fmt::format("{} holds {} whole numbers beyond 2^24 that fp32 particles would round; particles.dtype: fp64 keeps "
-                    "them",
-                    where, rounded));
+        fmt::format("{} holds {} numbers beyond 2^24 that fp32 particles would round, {} of them whole; particles.dtype: "
+                    "fp64 keeps them",
+                    where, rounded, whole));
 }
 
 void check_weights(const Tensor& weights, const std::string& where) {

@@ -2,6 +2,7 @@
 
 #include "gaussflow/core/error.hpp"
 
+#include "io/crash_guard.hpp"
 #include "io/hdf5_reader.hpp"
 #include "io/numbers.hpp"
 #include "io/sample_checks.hpp"
@@ -19,6 +20,7 @@ struct RowFile::Impl {
 };
 
 RowFile::RowFile(const DataRef& ref) {
+  const CrashGuard guard(ref.file);
   hdf5::Reader file(ref.file);
   hdf5::Dataset dataset = named_dataset(file, ref);
   check_numbers(dataset);
@@ -35,10 +37,12 @@ const std::vector<std::int64_t>& RowFile::shape() const { return impl_->dataset.
 at::ScalarType RowFile::dtype() const { return impl_->narrow ? at::kFloat : at::kDouble; }
 const std::string& RowFile::where() const { return impl_->dataset.where; }
 std::vector<std::string> RowFile::names() const {
+  const CrashGuard guard(impl_->file.path());
   return shape().size() == 2 ? read_names(impl_->file, impl_->dataset.path, shape()[1]) : std::vector<std::string>{};
 }
 
 Tensor RowFile::read(std::int64_t axis, std::int64_t first, std::int64_t count, at::ScalarType dtype) const {
+  const CrashGuard guard(impl_->file.path());
   const hdf5::Dataset& dataset = impl_->dataset;
   const bool reversed = has_reversed_axes(dataset);
   if (reversed || (dataset.info.family == hdf5::Family::integer && dataset.info.size >= 8))

@@ -52,6 +52,14 @@ void check_fill(const hdf5::Dataset& dataset, const Tensor& rows, std::int64_t f
   }
 }
 
+void check_digest(const hdf5::Dataset& dataset, const Tensor& values) {
+  const auto digest = hdf5::text_attribute(dataset.id, digest_name);
+  if (digest && *digest != sample_digest(values, {}))
+    refuse(dataset,
+           fmt::format("is damaged: its numbers differ from its {}; if they were changed on purpose, delete that attribute",
+                       digest_name));
+}
+
 std::string place(std::int64_t flat, at::IntArrayRef shape, std::size_t axis, std::int64_t first) {
   std::vector<std::int64_t> index(shape.size());
   for (std::size_t i = shape.size(); i-- > 0; flat /= shape[i]) index[i] = flat % shape[i];

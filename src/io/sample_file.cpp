@@ -2,10 +2,9 @@
 
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/text.hpp"
-#include "gaussflow/io/durable.hpp"
 
+#include "io/crash_guard.hpp"
 #include "io/hdf5_reader.hpp"
-#include "io/hdf5_writer.hpp"
 #include "io/numbers.hpp"
 #include "io/sample_checks.hpp"
 #include "io/sample_dataset.hpp"
@@ -38,17 +37,6 @@ Tensor read_doubles(const Dataset& dataset, bool copied = false) {
   hdf5::check_storage(dataset);
   if (!wide) return hdf5::read(dataset, at::kDouble);
   return exact_doubles(hdf5::read_integers(dataset), dataset.info.is_signed, dataset.where);
-}
-
-/// What write_samples says of the numbers; other programs' files have none.
-constexpr const char* digest_name = "gaussflow_sha256";
-
-void check_digest(const Dataset& dataset, const Tensor& values) {
-  const auto digest = hdf5::text_attribute(dataset.id, digest_name);
-  if (digest && *digest != sample_digest(values, {}))
-    refuse(dataset,
-           fmt::format("is damaged: its numbers differ from its {}; if they were changed on purpose, delete that attribute",
-                       digest_name));
 }
 
 Tensor read_weights(const Reader& file, const std::string& path, std::int64_t samples) {
@@ -88,6 +76,7 @@ void note_weights(const Reader& file, const std::string& path, std::int64_t samp
 }  // namespace
 
 SampleFile read_samples(const DataRef& ref, const SampleOptions& options) {
+  const CrashGuard guard(ref.file);
   const Reader file(ref.file);
   const Dataset dataset = named_dataset(file, ref);
   check_numbers(dataset);
@@ -117,6 +106,7 @@ SampleFile read_samples(const DataRef& ref, const SampleOptions& options) {
 }
 
 Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes) {
+  const CrashGuard guard(ref.file);
   const Reader file(ref.file);
   const Dataset dataset = named_dataset(file, ref);
   check_numbers(dataset);
@@ -141,6 +131,7 @@ Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes)
 }
 
 Tensor read_labels(const DataRef& ref) {
+  const CrashGuard guard(ref.file);
   const Reader file(ref.file);
   const Dataset dataset = file.dataset(ref.dataset);
   if (dataset.info.family == Family::text) refuse(dataset, "holds text; labels are numbers, one for each row");
@@ -160,8 +151,9 @@ void write_samples(const std::filesystem::path& file, const Tensor& samples, con
       {"/samples", samples},
       {"/weights", weights.defined() ? weights : at::full({count}, 1.0 / static_cast<double>(count), at::kDouble)}};
   const std::int64_t bytes = static_cast<std::int64_t>(samples.nbytes()) + count * 8 + (1 << 16);
-  replace_file(file, [&](const std::filesystem::path& temporary) {
-    hdf5::Writer out(temporary, file, {.reserve = bytes});
+  const auto step = attributes.numbers.find("step");
+  const Seal seal{"gaussflow-samples", 1, step == attributes.numbers.end() ? 0 : static_cast<std::int64_t>(step->second)};
+  write_sealed(file, seal, bytes, arrays, [&](hdf5::Writer& out) {
     for (const auto& [name, text] : attributes.texts) out.attribute("/", name, text);
     for (const auto& [name, number] : attributes.numbers) out.attribute("/", name, number);
     for (const auto& [path, values] : arrays) {
@@ -169,8 +161,6 @@ void write_samples(const std::filesystem::path& file, const Tensor& samples, con
       out.attribute(path, digest_name, sample_digest(values.detach().to(at::kCPU, at::kDouble).contiguous(), {}));
     }
     if (!names.empty()) out.texts("/names", names);
-    out.close();
-    check_written(temporary, file, arrays);
   });
 }
 

@@ -4,12 +4,16 @@
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/io/durable.hpp"
 
+#include "io/crash_guard.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <optional>
@@ -101,18 +105,40 @@ std::optional<std::int64_t> number(std::optional<std::string_view> text) {
   return value;
 }
 
-/// "the file holds /samples [500, 2] fp64", of a file without a seal.
+/// "the file holds /samples [500, 2] fp64", of a file without this seal.
 std::string what_it_is(const std::filesystem::path& file) {
   try {
+    const CrashGuard guard(file);
     return hdf5::Reader(file).contents();
+  } catch (const DamagedError& error) {
+    return error.what();
   } catch (const InputError&) {
     return "it is not HDF5 either";
   }
 }
 
-Header parse(const Descriptor& in, const std::filesystem::path& file, const Seal& expected) {
+std::string head_of(const Descriptor& in, const std::filesystem::path& file) {
   std::string raw(block, '\0');
   raw.resize(read_at(in, file, raw.data(), raw.size(), 0));
+  return raw;
+}
+
+/// Whether a file starts with a seal, even one with a line that can no longer be read.
+bool looks_sealed(std::string_view head) {
+  constexpr std::array<std::string_view, 3> lines{"\nstep ", "\nbytes ", "\nsha256 "};
+  return head.starts_with("gaussflow-") +
+             std::count_if(lines.begin(), lines.end(),
+                           [&](std::string_view line) { return head.find(line) != std::string_view::npos; }) >=
+         2;
+}
+
+/// "gaussflow-checkpoint" of a seal of any format.
+std::string format_of(std::string_view head) {
+  return std::string(head.substr(0, head.substr(0, head.find('\n')).rfind(' ')));
+}
+
+Header parse(const Descriptor& in, const std::filesystem::path& file, const Seal& expected) {
+  const std::string raw = head_of(in, file);
   if (raw.empty()) throw DamagedError(fmt::format("{} is empty", file.string()));
   std::string_view text = raw;
   const auto version = number(take(text, expected.format + " "));
@@ -129,6 +155,14 @@ Header parse(const Descriptor& in, const std::filesystem::path& file, const Seal
   header.bytes = *bytes;
   header.sha256 = *sha256;
   return header;
+}
+
+/// Throws  DamagedError when the file is not what its seal says.
+void compare(const Descriptor& in, const std::filesystem::path& file, const Header& header) {
+  if (const std::int64_t size = size_of(in, file); size != header.bytes)
+    throw DamagedError(fmt::format("{} is damaged: it should have {} bytes and has {}", file.string(), header.bytes, size));
+  if (digest_of(in, file, header) != header.sha256)
+    throw DamagedError(fmt::format("{} is damaged: its SHA-256 differs from the one in its seal", file.string()));
 }
 
 /// Writes the seal of a closed file.
@@ -186,10 +220,27 @@ void verify_seal(const std::filesystem::path& file, const Seal& expected) {
     throw InputError(
         fmt::format("{} has {} version {}, this program reads up to {}: use the program that wrote it, or a newer one",
                     file.string(), expected.format, header.seal.version, expected.version));
-  if (const std::int64_t size = size_of(in, file); size != header.bytes)
-    throw DamagedError(fmt::format("{} is damaged: it should have {} bytes and has {}", file.string(), header.bytes, size));
-  if (digest_of(in, file, header) != header.sha256)
-    throw DamagedError(fmt::format("{} is damaged: its SHA-256 differs from the one in its seal", file.string()));
+  compare(in, file, header);
+}
+
+std::optional<std::string> sealed_format(const std::filesystem::path& file) {
+  const std::string head = head_of(open_regular(file), file);
+  return looks_sealed(head) ? std::optional(format_of(head)) : std::nullopt;
+}
+
+void check_own_seal(const std::filesystem::path& file) {
+  const Descriptor in = open_regular(file);
+  const std::string head = head_of(in, file);
+  if (!looks_sealed(head)) return;
+  try {
+    compare(in, file, parse(in, file, {format_of(head), 0, 0}));
+  } catch (const DamagedError& error) {
+    refuse_if_held(in, file);
+    throw DamagedError(
+        fmt::format("{}; if another program changed the file on purpose, write its numbers to a new one, in h5py: "
+                    "new['x'] = old['x'][:]",
+                    error.what()));
+  }
 }
 
 }  // namespace gaussflow::io

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace gaussflow::io {
@@ -45,5 +46,13 @@ Seal read_seal(const std::filesystem::path& file, const Seal& expected);
 /// Checks that not a bit has changed since the seal.
 /// Throws  DamagedError: as read_seal, wrong length, wrong digest; InputError: unreadable, held, a newer version.
 void verify_seal(const std::filesystem::path& file, const Seal& expected);
+
+/// What a seal at the start of any file says that it is ("gaussflow-samples"), unverified; nullopt where there is none.
+/// A seal of which one line is damaged is still taken for one.
+std::optional<std::string> sealed_format(const std::filesystem::path& file);
+
+/// Checks the seal of a file that need not have one.
+/// Throws  DamagedError: not what was sealed, by damage or by an edit; InputError: unreadable, changed and held by a writer.
+void check_own_seal(const std::filesystem::path& file);
 
 }  // namespace gaussflow::io

@@ -83,7 +83,7 @@ Tensor read_dataset(const hdf5::Reader& in, const std::string& path, std::int64_
 }
 
 std::vector<Frame> read_contents(const std::filesystem::path& file) {
-  const hdf5::Reader in(file);
+  const hdf5::Reader in(file, hdf5::Seals::checked);
   const Tensor step = read_dataset(in, "/particles/all/position/step", -1, 1);
   const std::int64_t count = step.size(0);
   const Tensor time = read_dataset(in, "/particles/all/position/time", count, 1);

@@ -38,7 +38,7 @@ class Case(unittest.TestCase):
     def gaussflow(self, *arguments, code=0, env=None, timeout=300, cwd=None, preexec_fn=None):
         """Runs the program and checks its exit code; returns the finished process with text output."""
         done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=cwd or self.folder, capture_output=True, text=True,
-                              timeout=timeout, env={**os.environ, **(env or {})}, preexec_fn=preexec_fn)
+                              errors="backslashreplace", timeout=timeout, env={**os.environ, **(env or {})}, preexec_fn=preexec_fn)
         if code is not None:
             self.assertEqual(done.returncode, code, f"{arguments}\nstdout: {done.stdout}\nstderr: {done.stderr}")
         self.assertGreaterEqual(done.returncode, 0, f"{arguments} died of signal {-done.returncode}\n{done.stderr}")

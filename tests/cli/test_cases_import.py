@@ -201,6 +201,11 @@ class Import(Case):
         row, = cases("hdf-22")
         for dtype, sums in self.self_sums(row).items():
             np.testing.assert_allclose(sums, row["self_sum_tau1"], rtol=1e-12 if dtype == "fp64" else 4e-6)
+        with h5py.File(CASES / row["file"], "r") as file:
+            x = file["samples"][:].astype("f8").ravel()
+        rounded = x[x.astype("f4").astype("f8") != x]
+        done = self.gaussflow("import", f"{CASES / row['file']}:{row['dataset']}", "-o", self.folder / "note.h5")
+        self.assertIn(f"{len(rounded)} numbers beyond 2^24 that fp32 particles would round, {(rounded % 1 == 0).sum()} of them whole", done.stderr)
 
     def test_hdf_23_hdf_23b_names(self):
         self.accepted("hdf-23", "hdf-23b")

@@ -43,6 +43,40 @@ class Inspect(Case):
         self.assertEqual(entries["/elsewhere"]["texts"], [])
         self.assertEqual(len(entries["/latin"]["texts"]), 2)
 
+    def flip(self, file, byte):
+        data = bytearray(file.read_bytes())
+        data[byte] ^= 4
+        file.write_bytes(data)
+
+    def test_verify_says_what_a_file_carries(self):
+        self.write("c.yaml", "flow: svgd\ntarget: banana\nparticles: 10\nstep: 2\nseed: 1\n")
+        self.gaussflow("run", "c.yaml", "-o", "r", "-q")
+        self.write_h5("foreign.h5", samples=np.zeros((3, 2)))
+        self.assertIn("carries no digest, nothing to verify", self.gaussflow("inspect", "foreign.h5", "--verify").stdout)
+        for name, source, held in (("a.h5", self.checkpoints("r")[-1], "seal, state"), ("s.h5", self.folder / "r/samples.h5", "seal, /samples, /weights"),
+                                   ("t.h5", next((self.folder / "r/trajectory").glob("seg-*")), "seal, frames")):
+            file = self.write(name, source.read_bytes())
+            found = self.gaussflow("inspect", name, "--verify").stdout.splitlines()[-1]
+            self.assertEqual(set(found.removeprefix("verified: ").split(", ")), set(held.split(", ")))
+            data = source.read_bytes()
+            for byte in (3, 24, 600, data.find(b"format") if b"format" in data[512:] else len(data) - 1):
+                file.write_bytes(data)
+                self.flip(file, byte)
+                self.assertIn("damaged", self.gaussflow("inspect", name, "--verify", code=10).stderr)
+
+    def test_verify_of_a_run_lists_each_problem_once(self):
+        self.write("c.yaml", "flow: svgd\ntarget: banana\nparticles: 10\nstep: 2\nseed: 1\n")
+        self.gaussflow("run", "c.yaml", "-o", "r", "-q")
+        samples = self.folder / "r/samples.h5"
+        for file in (samples, *self.checkpoints("r")):
+            self.flip(file, 700)
+            problems = self.gaussflow("inspect", "r", "--verify", code=10).stderr.splitlines()
+            self.assertEqual(len(problems), len(set(problems)))
+            self.assertEqual(sum(file.name in line for line in problems), 1, problems)
+        self.assertEqual(len(problems), 1 + len(self.checkpoints("r")))
+        samples.unlink()
+        self.assertIn("samples.h5 is missing", self.gaussflow("inspect", "r", "--verify", code=10).stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
