@@ -289,3 +289,15 @@ TEST_CASE("the sum is linear in v, and invariant under shifts and the order of k
     CHECK(at::allclose(gauss_sum(q, k.index_select(0, order), v.index_select(0, order), options), s, 1e-12, 1e-12));
   }
 }
+
+TEST_CASE("att-02: batches over 65535 are the single call, first and last") {
+  const std::int64_t B = 65536;
+  const Tensor q = cloud(4, 8, 0), k = cloud(4, 8, 1), v = cloud(4, 1, 2);
+  const auto all = [B](const Tensor& t) { return t.unsqueeze(0).expand({B, t.size(0), t.size(1)}); };
+  for (const Reduction reduction : {Reduction::automatic, Reduction::reweight}) {
+    CAPTURE(name_of(reduction));
+    const GaussSumOptions options{.tau = .2, .reduction = reduction};
+    const Tensor s = gauss_sum(all(q), all(k), all(v), options), one = gauss_sum(q, k, v, options);
+    for (const std::int64_t b : {std::int64_t{0}, B - 1}) CHECK(at::allclose(s[b], one, 1e-13, 1e-14));
+  }
+}

@@ -228,7 +228,7 @@ TEST_CASE("first derivatives in fp16 are finite and right over 262144 keys") {
   }
 }
 
-TEST_CASE("two backward passes give the same bits") {
+TEST_CASE("att-06: two backward passes give the same bits") {
   for (const std::int64_t C : {1, 4}) {
     const Inputs x = inputs(1, 500, 400, 3, C);
     const auto once = [&] { return grad({gauss_sum(x.q, x.k, x.v, x.tau, {}).square().sum()}, x.list()); };
