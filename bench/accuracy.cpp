@@ -1,6 +1,7 @@
 /// Prints the measured tables of docs/accuracy.md.
 
 #include "gaussflow/core/error.hpp"
+#include "gaussflow/core/machine_eps.hpp"
 #include "gaussflow/core/random.hpp"
 #include "gaussflow/kernel/gauss_sum.hpp"
 #include "gaussflow/kernel/reference.hpp"
@@ -16,19 +17,6 @@ using namespace gaussflow;
 namespace {
 
 constexpr std::int64_t points = 2048;
-
-double eps(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kDouble:
-      return 0x1p-52;
-    case at::kFloat:
-      return 0x1p-23;
-    case at::kHalf:
-      return 0x1p-10;
-    default:
-      return 0x1p-7;
-  }
-}
 
 struct Problem {
   Tensor q, k, v, s, s_abs;
@@ -53,7 +41,7 @@ std::string error(const Problem& p, Reduction reduction, at::ScalarType dtype, b
   try {
     const Tensor s = gauss_sum(p.q, p.k, p.v, {.reduction = reduction, .compute_dtype = dtype});
     if (relative) return fmt::format("{:.1e}", ((s - p.s).norm() / p.s.norm()).item<double>());
-    return fmt::format("{:.2f}", ((s - p.s).norm(2, {0}) / p.s_abs.norm(2, {0})).max().item<double>() / eps(dtype));
+    return fmt::format("{:.2f}", ((s - p.s).norm(2, {0}) / p.s_abs.norm(2, {0})).max().item<double>() / machine_eps(dtype));
   } catch (const UnsupportedError&) {
     return "–";
   }

@@ -51,9 +51,10 @@ int main(int argc, char** argv) {
   const std::int64_t n = argc > 1 ? std::stoll(argv[1]) : 10000, d = argc > 2 ? std::stoll(argv[2]) : 10;
   const int repeats = argc > 3 ? std::stoi(argv[3]) : 41;
   at::set_num_threads(2);
-  const std::string zeros = "[" + fmt::format("{}", fmt::join(std::vector<int>(static_cast<std::size_t>(d), 0), ", ")) + "]";
-  const std::string ones = "[" + fmt::format("{}", fmt::join(std::vector<int>(static_cast<std::size_t>(d), 1), ", ")) + "]";
-  const auto target = make<TargetPlugin>("gaussian", "{mean: " + zeros + ", sd: " + ones + "}", TargetContext{1});
+  const auto all = [d](int value) {
+    return fmt::format("[{}]", fmt::join(std::vector<int>(static_cast<std::size_t>(d), value), ", "));
+  };
+  const auto target = make<TargetPlugin>("gaussian", fmt::format("{{mean: {}, sd: {}}}", all(0), all(1)), TargetContext{1});
   const auto flow = make<FlowPlugin>("svgd", "{}");
   State state;
   state.x = normal({3, Stream::start, 0}, n, d).to(at::kFloat);

@@ -1,5 +1,6 @@
 #include "gaussflow/flow/verdict.hpp"
 
+#include "gaussflow/core/machine_eps.hpp"
 #include "gaussflow/flow/precision.hpp"
 
 #include "flow/judgement.hpp"
@@ -174,7 +175,7 @@ Verdict judge_samples(const Simulation& simulation, const Measurement& m, const 
     return {"moving", fmt::format("{}, {}: {}", value, left,
                                   remark.empty() ? more_steps(simulation, size) : remark + ", a smaller one would help")};
   }
-  const double eps = simulation.state().x.scalar_type() == at::kDouble ? 0x1p-52 : 0x1p-23;
+  const double eps = machine_eps(simulation.state().x.scalar_type());
   if (vanishes && mmd2 > 64 * eps && falls_when_perturbed(simulation))
     return {"stalled",
             fmt::format("the velocity vanishes at {}, but a perturbed copy goes on falling: a symmetric configuration or a "

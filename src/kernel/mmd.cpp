@@ -1,6 +1,7 @@
 #include "gaussflow/kernel/mmd.hpp"
 
 #include "gaussflow/core/error.hpp"
+#include "gaussflow/core/machine_eps.hpp"
 #include "gaussflow/kernel/direct.hpp"
 #include "gaussflow/kernel/gauss_sum.hpp"
 
@@ -90,11 +91,8 @@ MmdForms mmd_forms(const Tensor& x, const Tensor& y, const Tensor& a, const Tens
   const Tensor wa = weights_or_uniform(a, x, "a"), wb = weights_or_uniform(b, y, "b");
   const at::ScalarType dtype = at::promote_types(x.scalar_type(), y.scalar_type());
   const Tensor xs = x.to(dtype), ys = y.to(dtype);
-  const auto compute = [](at::ScalarType type) {
-    return type == at::kDouble ? 0x1p-52 : type == at::kFloat ? 0x1p-23 : type == at::kHalf ? 0x1p-10 : 0x1p-7;
-  };
   MmdForms forms;
-  forms.eps = compute(options.compute_dtype.value_or(dtype));
+  forms.eps = machine_eps(options.compute_dtype.value_or(dtype));
   forms.single = x.size(0) == 1 || y.size(0) == 1;
   forms.aa = at::dot(wa, wa).item<double>();
   forms.bb = at::dot(wb, wb).item<double>();

@@ -1,6 +1,7 @@
 #include "kernel/range.hpp"
 
 #include "gaussflow/core/error.hpp"
+#include "gaussflow/core/machine_eps.hpp"
 #include "gaussflow/kernel/attention.hpp"
 #include "gaussflow/kernel/reference.hpp"
 
@@ -17,19 +18,6 @@ namespace gaussflow {
 namespace {
 
 bool is_attention(Reduction r) { return r == Reduction::reweight || r == Reduction::prescale || r == Reduction::logit; }
-
-double eps(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kDouble:
-      return 0x1p-52;
-    case at::kFloat:
-      return 0x1p-23;
-    case at::kHalf:
-      return 0x1p-10;
-    default:
-      return 0x1p-7;
-  }
-}
 
 /// Largest rounding error of the coordinates x' of a set of points, as a distance.
 double rounding_distance(const Tensor& x, const Frame& frame, at::ScalarType dtype) {
@@ -119,8 +107,8 @@ double error_of(const Operands& operands, double rho, const AttentionPlan& plan,
     return 2 + std::hypot(alpha * rho, 0.8 * x0);
   }
   const double norms = rho / (plan.dtype == at::kHalf ? 8192 : 1024);  // hi + lo
-  double error = 3.5 + norms + (plan.split ? 0 : std::sqrt(2 * x0) * rounding / eps(plan.dtype));
-  if (lost.defined()) error += over_columns(m, lost / m.norm, true) / eps(plan.dtype);
+  double error = 3.5 + norms + (plan.split ? 0 : std::sqrt(2 * x0) * rounding / machine_eps(plan.dtype));
+  if (lost.defined()) error += over_columns(m, lost / m.norm, true) / machine_eps(plan.dtype);
   return error;
 }
 
@@ -164,8 +152,8 @@ std::string out_of_range(Reduction reduction, const Operands& operands, const Fr
   if (!(rho <= widest)) return fmt::format("tau max|x-c|^2 = {:.4g} is over {:g}, the limit of {}", rho, widest, where);
 
   const double allowed = allowed_error(plan.dtype, rho);
-  const double unit = std::max(eps(plan.dtype), eps(result_dtype(operands)));
-  const auto fits = [&](double error) { return error * eps(plan.dtype) <= allowed * unit; };
+  const double unit = std::max(machine_eps(plan.dtype), machine_eps(result_dtype(operands)));
+  const auto fits = [&](double error) { return error * machine_eps(plan.dtype) <= allowed * unit; };
   Masses masses = masses_of(operands, rho);
   const double rounding = is_half(plan.dtype) ? rounding_distance(operands.q.detach(), frame, plan.dtype) +
                                                     rounding_distance(operands.k.detach(), frame, plan.dtype)
@@ -266,7 +254,7 @@ void check_sum(const Plan& plan, const Tensor& s, const Operands& operands, cons
   const Tensor absolute = exact(v.abs()), largest = absolute.amax({1}, true).clamp_min(1e-308);  // squares of less vanish
   const Tensor error = ((s.detach().to(at::kDouble) - exact(v)) / largest).norm(2, {1}),
                norm = (absolute / largest).norm(2, {1});
-  const double unit = std::max(eps(plan.attention.dtype), eps(result_dtype(operands)));
+  const double unit = std::max(machine_eps(plan.attention.dtype), machine_eps(result_dtype(operands)));
   // What could not be vouched for beforehand must be as good as the automatic choice.
   const double allowed = std::min(32.0, allowed_error(plan.attention.dtype, plan.frame.rho));
   if ((error <= allowed * unit * norm).all().item<bool>()) return;

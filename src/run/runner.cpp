@@ -404,12 +404,12 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
 
   const State& last = found.checkpoint.state;
   for (const std::string& note : found.notes) say("  note: {}\n", note);
-  if (continuation.until_step && *continuation.until_step <= last.step && has_ended(directory)) {
+  const bool ended = has_ended(directory);
+  if (continuation.until_step && *continuation.until_step <= last.step && ended) {
     say("{}: nothing to do, the run is at step {}, --until-step {} is {}. --extend-by N makes N steps more\n", folder,
         last.step, *continuation.until_step, *continuation.until_step == last.step ? "that step" : "before it");
     return ExitCode::ok;
   }
-  const bool ended = has_ended(directory);
   if (last.step >= config.step.count && ended) {
     say("{}: nothing to do, step {} of {} is reached. To go on: gaussflow resume {} --extend-by N\n", folder, last.step,
         config.step.count, shell_quoted(folder));

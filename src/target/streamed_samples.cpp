@@ -30,7 +30,7 @@ Cloud equally_weighted(const Tensor& points, at::ScalarType dtype) {
 class StreamedSamples final : public Target {
  public:
   StreamedSamples(const DataRef& ref, std::int64_t batch, bool standardize)
-      : rows_(ref), batch_(batch), standardize_(standardize), blocks_(1, 1) {
+      : rows_(ref), names_(rows_.names()), batch_(batch), standardize_(standardize), blocks_(1, 1) {
     if (rows_.shape().size() != 2 || count() == 0 || dim() == 0)
       throw InputError(fmt::format("{} has shape [{}], samples to be streamed are [M, D]", rows_.where(),
                                    fmt::join(rows_.shape(), ", ")));
@@ -42,7 +42,7 @@ class StreamedSamples final : public Target {
   std::int64_t dim() const override { return rows_.shape()[1]; }
   bool has_samples() const override { return true; }
   std::optional<Moments> moments() const override { return moments_; }
-  std::vector<std::string> names() const override { return rows_.names().empty() ? Target::names() : rows_.names(); }
+  std::vector<std::string> names() const override { return names_.empty() ? Target::names() : names_; }
   bool standardize() const override { return standardize_; }
   std::vector<std::string> notes() const override {
     return {
@@ -103,6 +103,7 @@ class StreamedSamples final : public Target {
   }
 
   io::RowFile rows_;
+  std::vector<std::string> names_;  ///< empty: the file has none
   std::int64_t batch_;
   bool standardize_;
   Minibatches blocks_;
