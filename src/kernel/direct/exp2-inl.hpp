@@ -8,7 +8,7 @@
 //            gives 0 where 2^-t is below the range, without a compare.
 //   AVX2     fp32: K = 8, degree 3 (2.5e-8).
 //   others   K = 1, degree 5 (9.1e-8) or 11 (3.4e-18).
-// Without vscalef the exponent is added as an integer, and from t = 126 (1022) on a mask gives 0.
+// Without vscalef the exponent is added as an integer, which gives 0 at t = 127 (1023): no larger t may come in.
 //
 // The coefficients are minimax in relative error with constant term 1, so 2^0 is exactly 1. NaN stays NaN.
 
@@ -32,9 +32,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define GAUSSFLOW_AVX512 0
 #endif
 
-/// 2^-t is 0 from here on in T: where t may be larger, the caller clamps to it, for the table form loses its way at 1e12.
+/// 2^-t is 0 from here on in T: where t may be larger, the caller clamps to it.
 template <class T>
-inline constexpr T largest_exponent = sizeof(T) == 4 ? 200 : 1100;
+inline constexpr T largest_exponent = GAUSSFLOW_AVX512 ? (sizeof(T) == 4 ? 200 : 1100) : (sizeof(T) == 4 ? 127 : 1023);
+
+/// Whether larger ones are right too, up to 1e12.
+template <class T>
+inline constexpr bool any_exponent = GAUSSFLOW_AVX512;
 
 #if GAUSSFLOW_AVX512
 
@@ -141,8 +145,7 @@ struct Exp2Neg {
     // The low bits of y are -m: they move into the exponent field, the bits of 1.5 · 2^23 fall off the end.
     const hn::RebindToSigned<D> di;
     const auto exponent = hn::ShiftLeft < f32 ? 23 : 52 > (hn::BitCast(di, y));
-    const V result = hn::BitCast(d, hn::Add(hn::BitCast(di, p), exponent));
-    return hn::IfThenZeroElse(hn::Ge(t, hn::Set(d, f32 ? T(126) : T(1022))), result);
+    return hn::BitCast(d, hn::Add(hn::BitCast(di, p), exponent));
   }
 };
 
@@ -169,7 +172,7 @@ requires(sizeof(hn::TFromD<D>) == 4) struct Exp2Neg<D> {
     const auto bits = hn::BitCast(I(), y);
     const auto root = decltype(bits){_mm256_permutevar8x32_epi32(table.raw, bits.raw)};
     const V power = hn::BitCast(d, hn::Add(root, hn::ShiftLeft<20>(bits)));
-    return hn::IfThenZeroElse(hn::Ge(t, hn::Set(d, 126.0F)), hn::Mul(power, p));
+    return hn::Mul(power, p);
   }
   hn::Vec<I> table;
 };

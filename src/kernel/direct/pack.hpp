@@ -1,6 +1,7 @@
 #pragma once
 /// From strided input to packed panels: the frame of a cloud of keys, and the packing of points and values.
 
+#include "kernel/direct/buffer.hpp"
 #include "kernel/direct/direct.hpp"
 #include "kernel/direct/layout.hpp"
 

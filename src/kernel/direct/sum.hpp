@@ -1,6 +1,7 @@
 #pragma once
 /// What the plain and the symmetric sums share.
 
+#include "kernel/direct/buffer.hpp"
 #include "kernel/direct/kernels.hpp"
 #include "kernel/direct/pack.hpp"
 

@@ -1,7 +1,6 @@
 // Sums with q = k, C ≤ 4: every pair once. Included once per SIMD target.
 //
 // Lanes run over keys, so what a pair gives its key is one product in place: it needs no scratch per lane and no transpose.
-// Measured against the full sum at (3,1) …
 
 #if defined(GAUSSFLOW_DIRECT_SYMMETRIC_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef GAUSSFLOW_DIRECT_SYMMETRIC_INL
@@ -18,61 +17,39 @@ namespace gaussflow::direct::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <int Dim, int Channels, bool Scaled, class T>
-HWY_INLINE void symmetric_group(const SymmetricBlock<T>& pairs, int group) {
+HWY_INLINE void symmetric_group(const SymmetricBlock<T>& both, int group) {
   using D = LanesOf<T>;
   using V = hn::Vec<D>;
   constexpr int width = panel_width<T>;
   constexpr int rows = many_registers ? group_size : 2;
-  const Block<T>& block = pairs.block;
+  const Block<T>& block = both.block;
   const D d;
-  const Exp2Neg<D> exp2_neg(d);
-  const V scale = hn::Set(d, block.scale), nothing_left = hn::Set(d, largest_exponent<T>);
-  const T* const queries = block.queries + group * Dim * group_size;
-  const T* const query_values = pairs.values + group * Channels * group_size;
-
-  for (int part = 0; part < panel_parts<T>; ++part) {
-    V by_channel[Channels][group_size];
-    for (int first = 0; first < group_size; first += rows) {
-      V sum[rows][Channels];
-      for (int r = 0; r < rows; ++r) {
-        for (int c = 0; c < Channels; ++c) sum[r][c] = hn::Zero(d);
-      }
-      const T* HWY_RESTRICT point = block.keys.points + block.first_panel * Dim * width + part * lanes<T>;
-      const T* HWY_RESTRICT value = block.keys.values + block.first_panel * Channels * width + part * lanes<T>;
-      T* HWY_RESTRICT transposed = pairs.transposed + part * lanes<T>;
-      for (int p = 0; p < block.panels; ++p) {
-        V k[Dim], given[Channels];
-        for (int i = 0; i < Dim; ++i) k[i] = hn::Load(d, point + i * width);
-        for (int c = 0; c < Channels; ++c) given[c] = hn::Load(d, transposed + c * width);
-#pragma GCC unroll 4
-        for (int r = 0; r < rows; ++r) {
-          V t = hn::Sub(k[0], hn::Set(d, queries[first + r]));
-          t = hn::Mul(t, t);
-#pragma GCC unroll 4
-          for (int i = 1; i < Dim; ++i) {
-            const V difference = hn::Sub(k[i], hn::Set(d, queries[i * group_size + first + r]));
-            t = hn::MulAdd(difference, difference, t);
-          }
-          if constexpr (!Scaled) t = hn::Min(nothing_left, hn::Mul(t, scale));
-          const V phi = exp2_neg(t);
-#pragma GCC unroll 4
-          for (int c = 0; c < Channels; ++c) {
-            sum[r][c] = hn::MulAdd(phi, hn::Load(d, value + c * width), sum[r][c]);
-            given[c] = hn::MulAdd(phi, hn::Set(d, query_values[c * group_size + first + r]), given[c]);
-          }
-        }
-        for (int c = 0; c < Channels; ++c) hn::Store(given[c], d, transposed + c * width);
-        point += Dim * width;
-        value += Channels * width;
-        transposed += Channels * width;
-      }
-      for (int r = 0; r < rows; ++r) {
-        for (int c = 0; c < Channels; ++c) by_channel[c][first + r] = sum[r][c];
-      }
+  const Pairs<Dim, Scaled, T> pairs(block, block.queries + group * Dim * group_size);
+  const T* HWY_RESTRICT values = block.keys.values + block.first_panel * Channels * width;
+  const T* HWY_RESTRICT query_values = both.values + group * Channels * group_size;
+  V by_channel[Channels][group_size];
+  for (int first = 0; first < group_size; first += rows) {
+    V sum[rows][Channels], given[Channels];
+    for (int r = 0; r < rows; ++r) {
+      for (int c = 0; c < Channels; ++c) sum[r][c] = hn::Zero(d);
     }
-    double* totals = block.totals + group * Channels * group_size;
-    for (int c = 0; c < Channels; ++c) add_lane_sums(by_channel[c], totals + c * group_size);
+    for_each_pair<rows>(block, pairs, first, [&](int p, int lane, int r, V phi, const V(&)[Dim]) HWY_ATTR {
+      const T* HWY_RESTRICT value = values + std::int64_t(p) * Channels * width + lane;
+      T* HWY_RESTRICT transposed = both.transposed + std::int64_t(p) * Channels * width + lane;
+#pragma GCC unroll 4
+      for (int c = 0; c < Channels; ++c) {
+        if (r == 0) given[c] = hn::Load(d, transposed + c * width);
+        sum[r][c] = hn::MulAdd(phi, hn::Load(d, value + c * width), sum[r][c]);
+        given[c] = hn::MulAdd(phi, hn::Set(d, query_values[c * group_size + first + r]), given[c]);
+        if (r == rows - 1) hn::Store(given[c], d, transposed + c * width);
+      }
+    });
+    for (int r = 0; r < rows; ++r) {
+      for (int c = 0; c < Channels; ++c) by_channel[c][first + r] = sum[r][c];
+    }
   }
+  double* totals = block.totals + group * Channels * group_size;
+  for (int c = 0; c < Channels; ++c) add_lane_sums(by_channel[c], totals + c * group_size);
 }
 
 template <int Dim, int Channels, class T>
