@@ -15,8 +15,8 @@ namespace gaussflow {
 
 namespace {
 
-/// The target as flows meet it: on the particles' device, and a score that is not finite, or a log p that is NaN, stops the
-/// run where it arises. A log p of -inf is none: the particle is outside the support.
+/// The target as flows meet it: on the particles' device, and a score that is not finite, or a log p that is NaN or +inf,
+/// stops the run where it arises. A log p of -inf is none: the particle is outside the support.
 class CheckedTarget : public Target {
  public:
   CheckedTarget(const Target& target, std::int64_t step, c10::Device device)
@@ -37,10 +37,12 @@ class CheckedTarget : public Target {
                                        step_ + 1, bad.row, density.score[bad.row][bad.column].item<double>(), bad.column,
                                        bad.count));
     // A formula outside its domain may have a finite derivative all the same: log(x) is NaN for x < 0, 1/x is not.
-    const Tensor wrong = density.log_prob.isnan();
-    if (const auto count = wrong.sum().item<std::int64_t>(); count > 0)
-      throw NumericalError(fmt::format("step {}: log p of particle {} is nan ({} in all)", step_ + 1,
-                                       wrong.to(at::kByte).argmax().item<std::int64_t>(), count));
+    const Tensor wrong = density.log_prob.isnan().logical_or(density.log_prob.isposinf());
+    if (const auto count = wrong.sum().item<std::int64_t>(); count > 0) {
+      const auto first = wrong.to(at::kByte).argmax().item<std::int64_t>();
+      throw NumericalError(fmt::format("step {}: log p of particle {} is {} ({} such in all)", step_ + 1, first,
+                                       density.log_prob[first].isnan().item<bool>() ? "nan" : "inf", count));
+    }
     return density;
   }
 

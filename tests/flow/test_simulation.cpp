@@ -33,7 +33,8 @@ State start(std::int64_t n, std::int64_t d, const Tensor& scale = {}) {
 
 void ignore(const Note&) {}
 
-/// log p = ln(x) − x: the law's domain is x > 0, but 1/x − 1 is finite beyond it. At 0 < x < 0.5 the law is cut off.
+/// log p = ln(x) − x: the law's domain is x > 0, but 1/x − 1 is finite beyond it. At 0 < x < 0.5 the law is cut off; beyond
+/// 4 it is +inf, as a formula that overflows.
 class HalfLine : public Target {
  public:
   std::int64_t dim() const override { return 1; }
@@ -41,7 +42,8 @@ class HalfLine : public Target {
   Density density(const Tensor& x, const Draw&) const override {
     const Tensor log_prob = (x.log() - x).squeeze(1);
     const Tensor cut = at::logical_and(x > 0, x < 0.5).squeeze(1);
-    return {at::where(cut, at::full_like(log_prob, -INFINITY), log_prob), x.reciprocal() - 1};
+    const Tensor held = at::where(x.squeeze(1) > 4, at::full_like(log_prob, INFINITY), log_prob);
+    return {at::where(cut, at::full_like(log_prob, -INFINITY), held), x.reciprocal() - 1};
   }
   TargetRecord record() const override { return {"half line", "", {}}; }
 };
@@ -101,7 +103,7 @@ TEST_CASE("a step that fails leaves the state of the last finished one") {
   CHECK(at::isfinite(simulation.state().x).all().item<bool>());
 }
 
-TEST_CASE("a log p that is NaN stops the run, whatever its score is; outside the support it is -inf") {
+TEST_CASE("a log p that is NaN or +inf stops the run, whatever its score is; outside the support it is -inf") {
   const HalfLine law;
   const auto svgd = flow("svgd", "{precondition: none}");
   const auto step = [&](const std::vector<double>& x) {
@@ -110,14 +112,17 @@ TEST_CASE("a log p that is NaN stops the run, whatever its score is; outside the
     Simulation simulation({.kernel = {.tau = 1.0}, .step = {.count = 1}, .seed = 1}, *svgd, law, state, ignore);
     simulation.step();
   };
-  CHECK_NOTHROW(step({1, 0.25, 2}));
-  std::string message;
-  try {
-    step({1, 0.25, -2, 3, -1});
-  } catch (const NumericalError& error) {
-    message = error.what();
-  }
-  CHECK(message == "step 1: log p of particle 2 is nan (2 in all)");
+  const auto refusal = [&](const std::vector<double>& x) -> std::string {
+    try {
+      step(x);
+    } catch (const NumericalError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal({1, 0.25, 2}) == "");
+  CHECK(refusal({1, 0.25, -2, 3, -1}) == "step 1: log p of particle 2 is nan (2 such in all)");
+  CHECK(refusal({1, 5, 0.25}) == "step 1: log p of particle 1 is inf (1 such in all)");
 }
 
 TEST_CASE("flow and target must fit") {
