@@ -1,9 +1,11 @@
 #include "run/summary.hpp"
 
 #include "gaussflow/core/text.hpp"
+#include "gaussflow/kernel/mmd.hpp"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -135,6 +137,38 @@ std::string scatter(const Tensor& x, const std::vector<std::string>& names, int 
   }
   text += fmt::format("  {:<8.3g}{:^{}}{:>8.3g}   ({} from {:.3g})\n", rx[0], names[0], width - 14, rx[1],
                       flat ? "count" : names[1], ry[0]);
+  return text;
+}
+
+std::string summary(const RunConfig& config, const Simulation& simulation, const Verdict& verdict, const Ending& ending) {
+  const State& state = simulation.state();
+  const Target& target = simulation.target();
+  const Tensor x = target.constrain(state.x.to(at::kCPU));
+  const Tensor w = state.log_weights.defined() ? weights(state) : Tensor();
+  const bool diverged = verdict.word == "diverged";  // an error will say so
+  std::string text = fmt::format("\n{} particles after {} steps of {} onto {}\n", state.x.size(0), state.step,
+                                 config.flow.name, config.target.name);
+  if (const std::string caption = target.caption(); !caption.empty()) text += fmt::format("  {}\n", caption);
+  text += moments_table(sample_moments(x, w), target.reference(), target.names());
+  if (target.has_samples()) {
+    const Cloud y = target.all_samples(at::kDouble);
+    if (state.x.size(0) + y.points.size(0) <= 20000)
+      text += fmt::format("  energy distance {:.3g}\n",
+                          energy_distance(x.to(at::kDouble), y.points, weights(state).to(at::kCPU, at::kDouble), y.weights));
+  }
+  if (!diverged) text += fmt::format("  {}: {}\n", verdict.word, verdict.text);
+  if (ending.picture) text += fmt::format("\n{}", scatter(x, target.names()));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  text += fmt::format("  {} in {} ({:.3g} steps/s), tau {:.4g}, peak memory {}\n  sums: {}\n",
+                      ending.steps == 1 ? "1 step" : fmt::format("{} steps", ending.steps), duration_text(ending.seconds),
+                      static_cast<double>(ending.steps) / ending.seconds, simulation.tau(),
+                      bytes_text(1024.0 * static_cast<double>(usage.ru_maxrss)), ending.sums);
+  const std::string folder = shell_quoted(ending.directory.string());
+  text += fmt::format("\nresult   {}\nlook     gaussflow inspect {}\n", shell_quoted(ending.samples.string()), folder);
+  if (!diverged)
+    text += fmt::format("more     gaussflow resume {} --extend-by {}\n", folder,
+                        std::max<std::int64_t>(1, config.step.count / 2));
   return text;
 }
 

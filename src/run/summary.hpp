@@ -3,8 +3,13 @@
 
 #include "gaussflow/core/tensor.hpp"
 #include "gaussflow/flow/simulation.hpp"
+#include "gaussflow/flow/verdict.hpp"
 #include "gaussflow/target/target.hpp"
 
+#include "run/config.hpp"
+
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,5 +26,17 @@ std::string moments_table(const Moments& found, const std::optional<Moments>& re
 
 /// Particles of [N, D≥2] (a histogram for D = 1) as a block of characters with axis labels.
 std::string scatter(const Tensor& x, const std::vector<std::string>& names, int width = 64, int height = 20);
+
+/// What the particles do not tell of a run that has ended.
+struct Ending {
+  std::int64_t steps = 0;  ///< of this process
+  double seconds = 0;
+  std::string sums;  ///< how they were evaluated
+  std::filesystem::path directory, samples;
+  bool picture = false;  ///< with a scatter
+};
+
+/// Moments beside the reference, the verdict, speed and memory, and what to do next.
+std::string summary(const RunConfig& config, const Simulation& simulation, const Verdict& verdict, const Ending& ending);
 
 }  // namespace gaussflow::run
