@@ -48,6 +48,7 @@ ExitCode run_config(const RunArguments& arguments) {
   std::vector<std::string> warnings;
   const run::RunConfig config = run::load_config(arguments.config, overrides, &warnings);
   for (const std::string& warning : warnings) say("warning: {}\n", warning);
+  request.warnings = warnings;
   request.directory = arguments.directory.empty() ? std::filesystem::path("runs") / *config.name
                                                   : std::filesystem::path(arguments.directory);
   if (arguments.dry_run) {

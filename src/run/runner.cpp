@@ -78,6 +78,7 @@ class Run {
 
   /// The start is recorded and checkpointed before the first step, so that there is always something to resume.
   void begin() {
+    for (const std::string& warning : request_.warnings) directory_.log_event("warning", {{"step", 0}, {"text", warning}});
     for (const std::string& note : simulation_.target().notes()) tell({false, note});
     for (const Note& note : inspect_start(simulation_)) tell(note);
     log_choice();

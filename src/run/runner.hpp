@@ -8,6 +8,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace gaussflow::run {
 
@@ -19,7 +21,8 @@ struct Request {
   bool overwrite = false;
   std::optional<double> max_walltime;  ///< seconds
   ProgressMode progress = ProgressMode::automatic;
-  bool quiet = false;  ///< no summary
+  bool quiet = false;                   ///< no summary
+  std::vector<std::string> warnings{};  ///< that the config has given rise to, for the log
 };
 
 /// A fresh run. `config_text` is kept as config.yaml.

@@ -1,6 +1,7 @@
 #include "gaussflow/target/minibatches.hpp"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <mutex>
@@ -41,6 +42,12 @@ std::vector<std::int64_t> Minibatches::at(const Draw& draw) const {
     epoch_->draw = wanted;
   }
   return {epoch_->order.begin() + first, epoch_->order.begin() + std::min(n_, first + batch_)};
+}
+
+std::string batch_note(std::int64_t batch, std::int64_t rows, const std::string& key) {
+  if (batch <= rows) return "";
+  return fmt::format("{} = {} has no effect: the data have {} {}, and every step sees all of them", key, batch, rows,
+                     rows == 1 ? "row" : "rows");
 }
 
 struct WeightedMinibatches::Epoch {

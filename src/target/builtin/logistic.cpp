@@ -101,6 +101,9 @@ class Logistic final : public Target {
     const std::vector<double> s = signs(labels, features, x.samples);
     signed_rows_ = Constant(design * tensor_from(s).unsqueeze(1));
     digest_ = Digest().update(x.digest).update(s.data(), s.size() * sizeof(double)).hex();
+    if (o.batch)
+      if (const std::string note = batch_note(*o.batch, rows, "target.logistic.batch"); !note.empty())
+        notes_.push_back(note);
     if (o.batch && *o.batch < rows) batches_.emplace(rows, *o.batch);
     if (o.reference) reference_ = read_reference(*o.reference, dim());
   }
