@@ -185,10 +185,10 @@ void warn_of_idle_keys(const config::Node& root, const RunConfig& config, const 
 
 }  // namespace
 
-RunConfig read_config(config::Node root, const std::vector<std::string>& overrides, std::vector<std::string>* warnings) {
+RunConfig read_config(config::Node root, const std::vector<Override>& overrides, std::vector<std::string>* warnings) {
   config::Diagnostics diagnostics;
-  for (const std::string& assignment : overrides)
-    config::apply_override(root, assignment, std::filesystem::current_path(), diagnostics);
+  for (const Override& o : overrides)
+    config::apply_override(root, o.assignment, std::filesystem::current_path(), diagnostics, o.flag);
   RunConfig config = schema().read(root, diagnostics);
   if (config.name && !names_a_folder(*config.name))
     diagnostics.error(root.at("name"),
@@ -208,7 +208,7 @@ RunConfig read_config(config::Node root, const std::vector<std::string>& overrid
   return config;
 }
 
-RunConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+RunConfig load_config(const std::filesystem::path& file, const std::vector<Override>& overrides,
                       std::vector<std::string>* warnings) {
   RunConfig config = read_config(config::load_yaml(file), overrides, warnings);
   if (!config.name) config.name = file.stem().string();

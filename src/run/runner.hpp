@@ -32,7 +32,7 @@ ExitCode start(const RunConfig& config, const std::string& config_text, const Re
 /// own config is used with `overrides`, and `count` replaces step.count (or, `extend`, is added to it).
 struct Continuation {
   const RunConfig* config = nullptr;
-  std::vector<std::string> overrides;
+  std::vector<Override> overrides;
   std::optional<std::int64_t> until_step;
   std::optional<std::int64_t> extend_by;
 };
