@@ -35,7 +35,8 @@ Tensor read_weights(const Reader& file, const std::string& path, std::int64_t sa
   const bool column = dataset.shape.size() == 2 && (dataset.shape[1] == 1 || dataset.shape[0] == 1);
   if (dataset.shape.size() != 1 && !column)
     refuse(dataset, fmt::format("has shape [{}], weights need [{}]", fmt::join(dataset.shape, ", "), samples));
-  if (dataset.count() != samples) refuse(dataset, fmt::format("has {} weights for {} samples", dataset.count(), samples));
+  if (dataset.count() != samples)
+    refuse(dataset, fmt::format("has {} for {}", counted(dataset.count(), "weight"), counted(samples, "sample")));
   const Tensor weights = read_doubles(dataset).view({-1});
   check_digest(dataset, weights);
   check_weights(weights, dataset.where);

@@ -1,5 +1,7 @@
 #include "gaussflow/target/minibatches.hpp"
 
+#include "gaussflow/core/text.hpp"
+
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -46,8 +48,8 @@ std::vector<std::int64_t> Minibatches::at(const Draw& draw) const {
 
 std::string batch_note(std::int64_t batch, std::int64_t rows, const std::string& key) {
   if (batch <= rows) return "";
-  return fmt::format("{} = {} has no effect: the data have {} {}, and every step sees all of them", key, batch, rows,
-                     rows == 1 ? "row" : "rows");
+  return fmt::format("{} = {} has no effect: the data have {}, and every step sees all of them", key, batch,
+                     counted(rows, "row"));
 }
 
 struct WeightedMinibatches::Epoch {

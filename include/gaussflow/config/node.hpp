@@ -2,6 +2,8 @@
 /// A strict view of YAML: what a person wrote and where. Everything yaml-cpp would silently accept (duplicate keys, a second
 /// document, merge keys, octal numbers, cycles, invalid UTF-8) is refused here, once.
 
+#include "gaussflow/core/text.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -134,7 +136,6 @@ Node load_yaml(const std::filesystem::path& file);
 void apply_override(Node& root, const std::string& assignment, const std::filesystem::path& directory,
                     Diagnostics& diagnostics, const std::string& flag = "");
 
-/// A text from outside as a message may show it: control and invisible characters escaped, cut after `limit` characters.
-std::string printable(std::string_view text, std::size_t limit = 80);
+using gaussflow::printable;
 
 }  // namespace gaussflow::config
