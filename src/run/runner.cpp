@@ -16,6 +16,7 @@
 #include "run/resumption.hpp"
 #include "run/signals.hpp"
 #include "run/summary.hpp"
+#include "run/terminal.hpp"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -284,7 +285,8 @@ ExitCode Run::loop() {
                        .sums = choice_,
                        .directory = directory_.path(),
                        .samples = directory_.samples(),
-                       .picture = isatty(STDERR_FILENO) == 1}));
+                       .picture = isatty(STDERR_FILENO) == 1,
+                       .columns = terminal_width(STDERR_FILENO)}));
   directory_.log_event("finished", {{"step", simulation_.state().step}, {"verdict", verdict.word}, {"text", verdict.text}});
   if (verdict.word == "diverged") {
     write_status("failed", ExitCode::numerical, verdict.word);
@@ -352,7 +354,8 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
   }
   say("resume: {}  step {} of {}  ({}, verified)\n", folder, last.step, config.step.count, found.file.filename().string());
   if (config.step.count > *config.step.horizon)
-    say("  note: beyond the horizon of {} steps the step size stays at the schedule's last value\n", *config.step.horizon);
+    say("  note: beyond the horizon of {} the step size stays at the schedule's last value\n",
+        counted(*config.step.horizon, "step"));
 
   if (!continuation.config) check_files(config, folder);
   const Parts parts = make_parts(config);

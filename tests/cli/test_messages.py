@@ -155,6 +155,14 @@ class Messages(Case):
             done = self.gaussflow("run", "m.yaml", *flags, "--dry-run", code=3 if flags[0] == "--steps" else None)
             self.assertNotIn("--set", done.stderr)
 
+    def test_labels_of_one_class_and_counts_of_one(self):
+        self.write_h5("l.h5", X=np.random.default_rng(0).normal(size=(30, 2)), y=np.ones(30))
+        self.write("m.yaml", "flow: svgd\ntarget: {logistic: l.h5}\nparticles: 1\nstep: 1\nseed: 1\n")
+        done = self.gaussflow("run", "m.yaml", "-o", "r")
+        self.assertIn("note: l.h5:/y holds 30 labels, all of one class: nothing tells classes apart, only the prior bounds the coefficients\n", done.stderr)
+        self.assertIn("1 particle after 1 step of svgd onto logistic\n", done.stderr)
+        self.assertNotIn(" 1 particles", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
