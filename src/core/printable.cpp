@@ -59,7 +59,7 @@ std::string escaped(std::string_view text, std::size_t limit, bool keep_lines) {
     if (character == "\n")
       result += keep_lines ? "\n" : "\\n";
     else if (character == "\t")
-      result += "\\t";
+      result += keep_lines ? "\t" : "\\t";
     else if (length == 0 || byte < 0x20 || byte == 0x7F)
       result += fmt::format("\\x{:02x}", byte);
     else

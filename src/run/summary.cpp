@@ -88,8 +88,8 @@ std::string moments_table(const Moments& found, const std::optional<Moments>& re
 }
 
 std::string scatter(const Tensor& x, const std::vector<std::string>& names, std::size_t columns) {
-  constexpr int widest = 64, frame = 4, height = 20;
-  const int width = std::min(widest, static_cast<int>(std::min<std::size_t>(columns, 1000)) - frame);
+  constexpr int narrowest = 16, widest = 64, frame = 4, height = 20;
+  const int width = std::clamp(static_cast<int>(std::min<std::size_t>(columns, 1000)) - frame, narrowest, widest);
   const Tensor points = x.to(at::kCPU, at::kDouble);
   const std::int64_t n = points.size(0);
   if (n == 0) return "";

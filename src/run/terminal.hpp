@@ -5,7 +5,7 @@
 
 namespace gaussflow::run {
 
-/// Columns of the terminal behind a descriptor, or of COLUMNS where that is less; 80 where neither says. At least 20.
+/// Columns of the terminal behind a descriptor, or of COLUMNS where that is less; 80 where neither says.
 std::size_t terminal_width(int descriptor);
 
 }  // namespace gaussflow::run

@@ -61,5 +61,5 @@ TEST_CASE("one is not many, nan has no sign, and no control character is shown")
   CHECK(counted(20, "row") == "20 rows");
   CHECK(number_text(-std::numeric_limits<double>::quiet_NaN()) == "nan");
   CHECK(number_text(-std::numeric_limits<double>::infinity()) == "-inf");
-  CHECK(printable_lines("a\x1b[31m\nb\r\xff \xc3\xa9") == "a\\x1b[31m\nb\\x0d\\xff \xc3\xa9");
+  CHECK(printable_lines("a\x1b[31m\nb\t\r\xff \xc3\xa9") == "a\\x1b[31m\nb\t\\x0d\\xff \xc3\xa9");
 }

@@ -27,7 +27,7 @@ std::size_t utf8_length(std::string_view text, std::size_t at);
 /// A text from outside as a message may show it: control and invisible characters escaped, cut after `limit` characters.
 std::string printable(std::string_view text, std::size_t limit = 80);
 
-/// The same of a whole message, which keeps its line breaks.
+/// The same of a whole message, which keeps its line breaks and tabs: a command in it may be pasted.
 std::string printable_lines(std::string_view text);
 
 /// "1 particle", "20 particles".
