@@ -142,6 +142,18 @@ const auto noise_schema =
         .key("k0", &NoiseOptions::k0, {.doc = "inverse_sqrt: steps until β has fallen by √2", .min = 1})
         .key("patience", &NoiseOptions::patience,
              {.doc = "adaptive: steps over which the energy must fall by 1 %", .min = 1})
+        .check([](const NoiseOptions& noise, const config::Node& map, config::Diagnostics& diagnostics) {
+          const auto warn = [&](const char* key, auto member, const std::string& reason) {
+            warn_if_idle(noise, member, map, key, reason, diagnostics);
+          };
+          const bool none = noise.size == 0;
+          const std::string off = "size is 0, there is no noise";
+          if (none) warn("schedule", &NoiseOptions::schedule, off);
+          if (none || noise.schedule != NoiseSchedule::inverse_sqrt)
+            warn("k0", &NoiseOptions::k0, none ? off : "it is for schedule inverse_sqrt");
+          if (none || noise.schedule != NoiseSchedule::adaptive)
+            warn("patience", &NoiseOptions::patience, none ? off : "it is for schedule adaptive");
+        })
         .main("size");
 
 const auto anneal_schema =
@@ -151,6 +163,13 @@ const auto anneal_schema =
              {.doc = "factor on the kernel's τ at the end; equal to from: no annealing", .min = 0, .open_min = true})
         .key("share", &AnnealOptions::share,
              {.doc = "share of the horizon over which τ moves", .min = 0, .max = 1, .open_min = true})
+        .check([](const AnnealOptions& anneal, const config::Node& map, config::Diagnostics& diagnostics) {
+          if (anneal.from != anneal.to) return;
+          const std::string equal = "from and to are equal, tau is the kernel's own throughout";
+          for (const auto& [key, member] : {std::pair{"from", &AnnealOptions::from}, std::pair{"to", &AnnealOptions::to},
+                                            std::pair{"share", &AnnealOptions::share}})
+            warn_if_idle(anneal, member, map, key, equal, diagnostics);
+        })
         .main("to");
 
 [[maybe_unused]] const bool registered = register_flow<MmdOptions>(

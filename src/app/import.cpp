@@ -32,7 +32,7 @@ ExitCode import_samples(const ImportArguments& arguments) {
                                {"sha256", found.digest},
                                {"version", version()}},
                      .numbers = {}});
-  say("{}: {} samples of dimension {} from {}{}\n", arguments.out, found.samples.size(0), found.samples.size(1),
+  say("{}: {} of dimension {} from {}{}\n", arguments.out, counted(found.samples.size(0), "sample"), found.samples.size(1),
       DataRef{ref.file, found.dataset}.text(), found.weights.defined() ? ", weighted" : "");
   return ExitCode::ok;
 }

@@ -10,10 +10,12 @@
 #include "app/verbs.hpp"
 #include "run/directory.hpp"
 #include "run/summary.hpp"
+#include "run/terminal.hpp"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -107,9 +109,11 @@ std::string picture(const fs::path& file) {
   for (std::int64_t d = static_cast<std::int64_t>(names.size()); d < samples.samples.size(1); ++d)
     names.push_back(fmt::format("x{}", d + 1));
   const std::string caption = caption_of(file);
-  return fmt::format("{}\n{}\n{}", caption.empty() ? "" : fmt::format("\n  {}", caption),
-                     run::moments_table(run::sample_moments(samples.samples, samples.weights), std::nullopt, names, 20),
-                     run::scatter(samples.samples, names));
+  const std::size_t columns = run::terminal_width(STDOUT_FILENO);
+  return fmt::format(
+      "{}\n{}\n{}", caption.empty() ? "" : fmt::format("\n  {}", caption),
+      run::moments_table(run::sample_moments(samples.samples, samples.weights), std::nullopt, names, columns, 20),
+      run::scatter(samples.samples, names, columns));
 }
 
 ExitCode inspect_run(const fs::path& run, const InspectArguments& arguments) {
@@ -131,10 +135,11 @@ ExitCode inspect_run(const fs::path& run, const InspectArguments& arguments) {
     return findings(problems);
   }
   json.erase("problems");
-  fmt::print("{}", pretty(json));
-  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  fmt::print("{}", printable_lines(pretty(json)));
+  for (const std::string& note : notes) fmt::print("note: {}\n", printable_lines(note));
   std::error_code ignored;
-  if (problems.empty() && fs::exists(run / "samples.h5", ignored)) fmt::print("{}", picture(run / "samples.h5"));
+  if (problems.empty() && fs::exists(run / "samples.h5", ignored))
+    fmt::print("{}", printable_lines(picture(run / "samples.h5")));
   if (arguments.verify && problems.empty()) fmt::print("verified: checkpoints, segments and samples.h5\n");
   return findings(problems);
 }
@@ -142,7 +147,7 @@ ExitCode inspect_run(const fs::path& run, const InspectArguments& arguments) {
 ExitCode inspect_checkpoint(const fs::path& file, const InspectArguments& arguments, const Json& verified) {
   Json json = checkpoint_json(io::read_checkpoint(file));
   if (arguments.json) json.update(verified);
-  fmt::print("{}", arguments.json ? json_text(json) : pretty(json));
+  fmt::print("{}", arguments.json ? json_text(json) : printable_lines(pretty(json)));
   return ExitCode::ok;
 }
 
@@ -150,13 +155,14 @@ ExitCode inspect_checkpoint(const fs::path& file, const InspectArguments& argume
 std::string on_one_line(const std::string& text) {
   const auto lines = std::count(text.begin(), text.end(), '\n');
   const std::string first = config::printable(text.substr(0, text.find('\n')), 120);
-  return lines > 0 ? fmt::format("{} … ({} lines)", first, lines + (text.ends_with('\n') ? 0 : 1)) : first;
+  return lines > 0 ? fmt::format("{} … ({})", first, counted(lines + (text.ends_with('\n') ? 0 : 1), "line")) : first;
 }
 
 std::string line_of(const io::Hdf5Entry& entry) {
   const std::string path = config::printable(entry.path, 200);
   if (entry.kind == io::Hdf5Entry::Kind::dataset && !entry.type.empty())
-    return fmt::format("{:<28} [{}] {} ({})", path, fmt::join(entry.shape, ", "), entry.type, entry.storage);
+    return fmt::format("{:<28} [{}] {} ({})", path, fmt::join(entry.shape, ", "), config::printable(entry.type),
+                       config::printable(entry.storage, 200));
   return entry.target.empty() ? path : fmt::format("{:<28} -> {}", path, config::printable(entry.target, 200));
 }
 
@@ -180,11 +186,11 @@ ExitCode inspect_file(const fs::path& file, const InspectArguments& arguments, c
     }
     fmt::print("{}\n", line_of(entry));
     for (const auto& [name, value] : attributes.items())
-      fmt::print("    @{:<20} {}\n", name, on_one_line(value.get<std::string>()));
+      fmt::print("    @{:<20} {}\n", config::printable(name), on_one_line(value.get<std::string>()));
     if (!entry.texts.empty())
       fmt::print("    {}\n", on_one_line(fmt::format("{}", fmt::join(entry.texts, ", "))));
     else if (!entry.refusal.empty())
-      fmt::print("    not samples: {}\n", entry.refusal);
+      fmt::print("    not samples: {}\n", printable_lines(entry.refusal));
   }
   if (!arguments.json) return ExitCode::ok;
   Json json{{"file", file.string()}, {"complete", listing.complete}, {"entries", entries}};
@@ -212,7 +218,8 @@ ExitCode verify(const fs::path& file, const InspectArguments& arguments) {
   }
   const ExitCode code = inspect_any(file, arguments, json);
   if (!arguments.json && found.verified.empty()) fmt::print("carries no digest, nothing to verify\n");
-  if (!arguments.json && !found.verified.empty()) fmt::print("verified: {}\n", fmt::join(found.verified, ", "));
+  if (!arguments.json && !found.verified.empty())
+    fmt::print("verified: {}\n", printable_lines(fmt::format("{}", fmt::join(found.verified, ", "))));
   return code;
 }
 

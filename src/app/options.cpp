@@ -49,11 +49,13 @@ void ConfigOptions::add(CLI::App& verb) {
   verb.add_option("--checkpoint-every", checkpoint_every_, "checkpoint interval: 5m or 1000steps")->type_name("INTERVAL");
 }
 
-std::vector<std::string> ConfigOptions::overrides() const {
-  std::vector<std::string> all = set_;
-  if (!device_.empty()) all.push_back("compute.device=" + device_);
-  if (!threads_.empty()) all.push_back(fmt::format("compute.threads={}", integer_option("--threads", threads_, 1)));
-  if (!checkpoint_every_.empty()) all.push_back("checkpoint.every=" + checkpoint_every_);
+std::vector<run::Override> ConfigOptions::overrides() const {
+  std::vector<run::Override> all;
+  for (const std::string& assignment : set_) all.push_back({assignment});
+  if (!device_.empty()) all.push_back({"compute.device=" + device_, "--device"});
+  if (!threads_.empty())
+    all.push_back({fmt::format("compute.threads={}", integer_option("--threads", threads_, 1)), "--threads"});
+  if (!checkpoint_every_.empty()) all.push_back({"checkpoint.every=" + checkpoint_every_, "--checkpoint-every"});
   return all;
 }
 

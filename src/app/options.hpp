@@ -1,6 +1,7 @@
 #pragma once
 /// Options that several verbs share, and the strict reading of their values.
 
+#include "run/config.hpp"
 #include "run/progress.hpp"
 
 #include <CLI/CLI.hpp>
@@ -26,7 +27,7 @@ void check_output(const std::string& verb, const std::filesystem::path& in, cons
 class ConfigOptions {
  public:
   void add(CLI::App& verb);
-  std::vector<std::string> overrides() const;
+  std::vector<run::Override> overrides() const;
 
  private:
   std::vector<std::string> set_;

@@ -36,10 +36,11 @@ run::ResumeMode resume_mode(const std::string& word) {
 }
 
 ExitCode run_config(const RunArguments& arguments) {
-  std::vector<std::string> overrides = arguments.options.overrides();
+  std::vector<run::Override> overrides = arguments.options.overrides();
   if (!arguments.steps.empty())
-    overrides.push_back(fmt::format("step.count={}", integer_option("--steps", arguments.steps, 0)));
-  if (!arguments.seed.empty()) overrides.push_back(fmt::format("seed={}", integer_option("--seed", arguments.seed, 0)));
+    overrides.push_back({fmt::format("step.count={}", integer_option("--steps", arguments.steps, 0)), "--steps"});
+  if (!arguments.seed.empty())
+    overrides.push_back({fmt::format("seed={}", integer_option("--seed", arguments.seed, 0)), "--seed"});
   const run::ResumeMode mode = resume_mode(arguments.resume);
   run::Request request{.overwrite = arguments.overwrite,
                        .max_walltime = arguments.watch.max_walltime(),
@@ -48,6 +49,7 @@ ExitCode run_config(const RunArguments& arguments) {
   std::vector<std::string> warnings;
   const run::RunConfig config = run::load_config(arguments.config, overrides, &warnings);
   for (const std::string& warning : warnings) say("warning: {}\n", warning);
+  request.warnings = warnings;
   request.directory = arguments.directory.empty() ? std::filesystem::path("runs") / *config.name
                                                   : std::filesystem::path(arguments.directory);
   if (arguments.dry_run) {

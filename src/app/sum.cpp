@@ -83,7 +83,7 @@ ExitCode sum(const SumArguments& arguments) {
       throw InputError(fmt::format("{} has no root attribute 'tau': add --tau T", arguments.in));
     tau = stored->second;
     if (!(*tau > 0) || !std::isfinite(*tau))
-      throw InputError(fmt::format("{}: the attribute tau must be finite and > 0, got {}", arguments.in, *tau));
+      throw InputError(fmt::format("{}: the attribute tau must be finite and > 0, got {}", arguments.in, number_text(*tau)));
   }
   options.tau = *tau;
   std::map<std::string, Tensor> arrays;

@@ -32,7 +32,7 @@ void Diagnostics::error(const Mark& where, const std::string& message, const std
 }
 
 void Diagnostics::warning(const Mark& where, const std::string& message) {
-  warnings_.push_back(located(where, "warning: " + message) + excerpt(where, ""));
+  warnings_.push_back(located(where, message) + excerpt(where, ""));
 }
 
 std::vector<std::string> Diagnostics::errors() const {

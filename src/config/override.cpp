@@ -21,11 +21,10 @@ int highest_rank(const Node& node) {
   return rank;
 }
 
-/// Bytes [at, at + length) of the assignment as a place in its source.
+/// Bytes [at, at + length) of the source's only line.
 Mark place(const std::shared_ptr<const Source>& source, std::size_t at, std::size_t length) {
   const std::string_view text = source->lines.front();
-  const std::size_t first = option.size() + at;
-  return {source, 1, character_count(text.substr(0, first)) + 1, std::max(1, character_count(text.substr(first, length)))};
+  return {source, 1, character_count(text.substr(0, at)) + 1, std::max(1, character_count(text.substr(at, length)))};
 }
 
 /// Does a '#' outside quotes start a comment?
@@ -48,7 +47,7 @@ bool has_comment(const std::string& value) {
 /// The value: a YAML scalar, or a list or map in brackets. Whatever YAML would drop (a comment, an anchor) is refused.
 std::optional<Node> read_value(const std::shared_ptr<const Source>& source, const std::string& value, std::size_t at,
                                Diagnostics& diagnostics) {
-  const auto column = static_cast<int>(option.size() + at + 1);
+  const auto column = static_cast<int>(at + 1);
   const Mark whole = place(source, at, value.size());
   if (std::string_view("[{\"'").find(value.front()) != std::string_view::npos) {
     if (has_comment(value)) {
@@ -95,12 +94,14 @@ struct Step {
   Mark mark;
 };
 
+/// The steps of a path that stands behind --set, or that a flag of its own stands for.
 std::optional<std::vector<Step>> read_path(const std::shared_ptr<const Source>& source, const std::string& path,
-                                           Diagnostics& diagnostics) {
+                                           const std::string& flag, Diagnostics& diagnostics) {
   std::vector<Step> steps;
   for (std::size_t at = 0; at <= path.size();) {
     const std::size_t end = std::min(path.find('.', at), path.size());
-    const Mark mark = place(source, at, std::max<std::size_t>(1, end - at));
+    const Mark mark =
+        flag.empty() ? place(source, option.size() + at, std::max<std::size_t>(1, end - at)) : place(source, 0, flag.size());
     if (end == at || steps.size() == depth_limit) {
       diagnostics.error(mark, end == at ? "an empty key" : "nested deeper than 32 levels", "write --set section.key=value");
       return std::nullopt;
@@ -129,22 +130,25 @@ Node& descend(Node& root, const std::vector<Step>& steps, int rank) {
 }  // namespace
 
 void apply_override(Node& root, const std::string& assignment, const std::filesystem::path& directory,
-                    Diagnostics& diagnostics) {
-  const auto flag = check_text(
-      option + assignment, {.name = option + assignment, .directory = directory, .lines = {}, .flag = true}, diagnostics);
-  if (!flag) return;
-  const std::shared_ptr<const Source>& source = flag->source;
+                    Diagnostics& diagnostics, const std::string& flag) {
+  const std::size_t equals = assignment.find('=');
+  const std::string shown = flag.empty() ? option + assignment : flag + " " + assignment.substr(equals + 1);
+  const auto checked = check_text(shown, {.name = shown, .directory = directory, .lines = {}, .flag = true}, diagnostics);
+  if (!checked) return;
+  const std::shared_ptr<const Source>& source = checked->source;
   if (assignment.find('\n') != std::string::npos)
     return diagnostics.error({source}, "a line break", "write a list in [ ] or a map in { }");
-  const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos)
-    return diagnostics.error(place(source, 0, assignment.size()), "no '=' in it", "write --set section.key=value");
-  const auto steps = read_path(source, assignment.substr(0, equals), diagnostics);
+    return diagnostics.error(place(source, option.size(), assignment.size()), "no '=' in it",
+                             "write --set section.key=value");
+  const auto steps = read_path(source, assignment.substr(0, equals), flag, diagnostics);
   const std::size_t first = assignment.find_first_not_of(' ', equals + 1);
   if (first == std::string::npos)
-    return diagnostics.error(place(source, equals, 1), "no value behind '='", "write null or '' if that is meant");
+    return diagnostics.error(place(source, shown.size() - assignment.size() + equals, 1), "no value behind '='",
+                             "write null or '' if that is meant");
   const std::size_t end = assignment.find_last_not_of(' ') + 1;
-  auto value = read_value(source, assignment.substr(first, end - first), first, diagnostics);
+  auto value =
+      read_value(source, assignment.substr(first, end - first), shown.size() - assignment.size() + first, diagnostics);
   if (!steps || !value) return;
 
   const int rank = highest_rank(root) + 1;

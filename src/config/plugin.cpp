@@ -73,6 +73,13 @@ Choice find_one_of(const Node& node, const std::vector<std::string>& names, Diag
   for (const Node::Entry& entry : node.entries)
     if (contains(names, entry.key) || entry.key.empty()) named.push_back(&entry);
   if (named.empty()) {
+    // The other form: {type: NAME, key: …}.
+    if (const Node::Entry* type = node.entry("type");
+        type && type->value.kind == Node::Kind::scalar && contains(names, type->value.text)) {
+      diagnostics.error(type->mark, fmt::format("{} has no type", diagnostics.path()),
+                        fmt::format("write {}: {{{}: {{…}}}}, its keys inside", diagnostics.path(), type->value.text));
+      return {};
+    }
     const auto written = std::find_if(node.entries.begin(), node.entries.end(),
                                       [&](const auto& entry) { return !closest(entry.key, names).empty(); });
     const Node::Entry* suspect = written != node.entries.end() ? &*written : nullptr;
@@ -108,6 +115,13 @@ Choice find_typed(const Node& node, const std::vector<std::string>& names, Diagn
   const Node map = expand_shorthand(node, "type", diagnostics);
   const Node* type = map.find("type");
   if (!type) {
+    // The other form: {NAME: {key: …}}.
+    for (const Node::Entry& entry : map.entries)
+      if (contains(names, entry.key)) {
+        diagnostics.error(entry.mark, fmt::format("unknown key '{}' in {}", entry.key, diagnostics.path()),
+                          fmt::format("write {}: {{type: {}, …}}, its keys beside it", diagnostics.path(), entry.key));
+        return {};
+      }
     diagnostics.error(node.mark, fmt::format("{} is missing", diagnostics.path("type")), "one of " + either(names));
     return {};
   }

@@ -29,13 +29,53 @@ std::string a_level_down(const std::string& word, const std::vector<Section::Key
   return "";
 }
 
+/// "step.size" for a misspelt step_sise or sise; empty when nothing a level down is like it.
+std::string near_a_level_down(std::string word, const std::vector<Section::Key>& keys, const void* object,
+                              const Diagnostics& diagnostics) {
+  std::vector<std::string> dotted, bare;
+  for (const Section::Key& key : keys)
+    for (const KeyInfo info = key.info(object); const KeyInfo& child : info.children) {
+      dotted.push_back(key.name + "." + child.name);
+      bare.push_back(child.name);
+      if (info.kind == KeyInfo::Kind::section) continue;
+      for (const KeyInfo& inner : child.children) {
+        dotted.push_back(key.name + "." + inner.name);
+        bare.push_back(inner.name);
+      }
+    }
+  std::string near;
+  if (const std::size_t joint = word.find_first_of("_-."); joint != std::string::npos) {
+    std::string joined = word;
+    joined[joint] = '.';
+    near = closest(joined, dotted);
+  }
+  if (near.empty() && word.size() > 3)  // of a short word half is a guess
+    if (const std::string inner = closest(word, bare); !inner.empty())
+      near = dotted[static_cast<std::size_t>(std::find(bare.begin(), bare.end(), inner) - bare.begin())];
+  return near.empty() ? "" : diagnostics.path(near);
+}
+
+/// "method: adam" for a word that is one of a key's values; empty when no key here takes it.
+std::string as_a_value(const std::string& word, const std::vector<Section::Key>& keys, const void* object) {
+  for (const Section::Key& key : keys) {
+    const KeyInfo info = key.info(object);
+    if (info.kind == KeyInfo::Kind::value && std::find(info.choices.begin(), info.choices.end(), word) != info.choices.end())
+      return fmt::format("{}: {}", key.name, word);
+  }
+  return "";
+}
+
 /// The key that was meant, or the keys there are.
 std::string key_hint(const std::string& word, const std::vector<Section::Key>& keys, const void* object,
                      const Diagnostics& diagnostics) {
   std::vector<std::string> names;
   for (const Section::Key& key : keys) names.push_back(key.name);
   std::string near = a_level_down(word, keys, object, diagnostics);
+  if (near.empty()) near = as_a_value(word, keys, object);
   if (near.empty()) near = closest(word, names);
+  if (near.empty() && diagnostics.is_outermost(word))
+    return fmt::format("'{}' is a section of its own, a level further out", word);
+  if (near.empty()) near = near_a_level_down(word, keys, object, diagnostics);
   if (!near.empty()) return fmt::format("did you mean '{}'?", near);
   return names.empty() ? "there are no keys here" : fmt::format("keys: {}", fmt::join(names, ", "));
 }
@@ -76,6 +116,7 @@ Node expand_shorthand(const Node& node, const std::string& main, Diagnostics& di
 }
 
 void Section::read(void* object, const Node& node, Diagnostics& diagnostics) const {
+  for (const Key& key : keys) diagnostics.note_outermost(key.name);
   const std::size_t errors_before = diagnostics.error_count();
   const Node map = expand_shorthand(node, main, diagnostics);
   for (const Node::Entry& entry : map.entries)

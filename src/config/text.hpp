@@ -2,15 +2,13 @@
 /// UTF-8 and excerpts, inside config only.
 
 #include "gaussflow/config/node.hpp"
+#include "gaussflow/core/text.hpp"
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace gaussflow::config {
-
-/// Bytes of the valid UTF-8 character at `at`; 0 when there is none (overlong forms and surrogates included).
-std::size_t utf8_length(std::string_view text, std::size_t at);
 
 /// Characters of a valid UTF-8 text.
 int character_count(std::string_view text);

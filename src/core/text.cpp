@@ -82,7 +82,12 @@ std::string either(const std::vector<std::string>& words) {
   return result;
 }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string number_text(double value) {
+  if (std::isnan(value)) return "nan";  // the sign of one means nothing
   std::string text = fmt::format("{}", value);
   if (text.size() > 2 && text.ends_with(".0")) text.resize(text.size() - 2);
   return text;

@@ -21,8 +21,8 @@ constexpr std::int64_t default_count = 500;
 /// One number for all coordinates, or one for each.
 Tensor per_coordinate(const std::vector<double>& values, std::int64_t dim, const std::string& key) {
   if (values.size() != 1 && static_cast<std::int64_t>(values.size()) != dim)
-    throw ConfigError(
-        fmt::format("particles.init.{} has {} numbers but the target has dimension {}", key, values.size(), dim));
+    throw ConfigError(fmt::format("particles.init.{} has {} but the target has dimension {}", key,
+                                  counted(static_cast<std::int64_t>(values.size()), "number"), dim));
   const Tensor t = tensor_from(values);
   return values.size() == 1 ? t.expand({dim}) : t;
 }
@@ -31,8 +31,8 @@ void check_fit(const Tensor& x, std::optional<std::int64_t> count, std::int64_t 
   if (x.size(1) != dim)
     throw InputError(fmt::format("{} has shape {} but the target has dimension {}", what, shape_text(x), dim));
   if (count && *count != x.size(0))
-    throw InputError(fmt::format("{} holds {} particles but particles.count is {}: leave the count out to take them all",
-                                 what, x.size(0), *count));
+    throw InputError(fmt::format("{} holds {} but particles.count is {}: leave the count out to take them all", what,
+                                 counted(x.size(0), "particle"), *count));
 }
 
 struct NormalOptions {
@@ -92,9 +92,9 @@ class SamplesStart : public Start {
     const std::int64_t n = count.value_or(std::min(default_count, samples.size(0)));
     if (n > samples.size(0))
       throw InputError(
-          fmt::format("particles.init: samples: the target has {} samples, fewer than particles.count = {}; lower the "
+          fmt::format("particles.init: samples: the target has {}, fewer than particles.count = {}; lower the "
                       "count, or use default",
-                      samples.size(0), n));
+                      counted(samples.size(0), "sample"), n));
     const std::vector<std::int64_t> chosen = subsample(draw, samples.size(0), n);
     return samples.index_select(0, at::tensor(chosen, at::kLong));
   }

@@ -75,10 +75,10 @@ void inspect_density(const Simulation& simulation, std::vector<Note>& notes) {
   const double kappa = tau * median_squared_distance(x.to(at::kDouble).slice(0, 0, 1500));
   const double left = collapse_law(kappa, static_cast<double>(n), static_cast<double>(d));
   if ((kappa > 4 || n <= 2 * d) && left < 0.8)
-    notes.push_back({true, fmt::format("variance collapse expected: {} particles in {} dimensions at tau·median² = "
+    notes.push_back({true, fmt::format("variance collapse expected: {} in {} at tau·median² = "
                                        "{:.2g} keep about {:.2g} of the "
                                        "variance; use kernel.bandwidth: median or more particles",
-                                       n, d, kappa, left)});
+                                       counted(n, "particle"), counted(d, "dimension"), kappa, left)});
 }
 
 }  // namespace

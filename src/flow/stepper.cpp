@@ -1,9 +1,15 @@
 #include "gaussflow/flow/stepper.hpp"
 
-#include <ATen/ATen.h>
+#include "gaussflow/core/text.hpp"
 
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <vector>
 
 namespace gaussflow {
 
@@ -178,6 +184,25 @@ const config::Schema<StepOptions>& step_schema() {
                {.doc = "adagrad, rmsprop (auto: 1e-6), adam (auto: 1e-8): added to the root", .min = 0})
           .main("count");
   return schema;
+}
+
+void warn_of_other_steppers(const StepOptions& options, Method method, const config::Node& map,
+                            config::Diagnostics& diagnostics) {
+  const auto only_for = [&](const char* key, auto member, const std::vector<Method>& methods) {
+    if (std::find(methods.begin(), methods.end(), method) != methods.end()) return;
+    std::vector<std::string> names;
+    for (const Method m : methods) names.push_back(config::name_of(m));
+    warn_if_idle(options, member, map, key,
+                 fmt::format("it is for step.method {}, here it is {}", either(names), config::name_of(method)),
+                 diagnostics);
+  };
+  using enum Method;
+  only_for("mu", &StepOptions::mu, {momentum});
+  only_for("restart", &StepOptions::restart, {momentum, nesterov});
+  only_for("rho", &StepOptions::rho, {rmsprop});
+  only_for("beta1", &StepOptions::beta1, {adam});
+  only_for("beta2", &StepOptions::beta2, {adam});
+  only_for("epsilon", &StepOptions::epsilon, {adagrad, rmsprop, adam});
 }
 
 std::unique_ptr<Stepper> make_stepper(Method method, const StepOptions& options) {

@@ -214,7 +214,7 @@ Verdict judge_density(const Simulation& simulation, const Measurement& m, const 
   const std::string remedy =
       simulation.options().kernel.fixed_tau() || *simulation.options().kernel.bandwidth != BandwidthRule::median
           ? "Try kernel.bandwidth: median"
-          : fmt::format("Try more than {} particles in {} dimensions (particles.count)", n, d);
+          : fmt::format("Try more than {} in {} (particles.count)", counted(n, "particle"), counted(d, "dimension"));
   if (const double others = neighbours(simulation, simulation.measured_state().x); others < few_neighbours)
     return {"no interaction",
             fmt::format("at tau = {:.3g} a particle feels {:.1g} others: each climbs to a mode for itself{}. {}",

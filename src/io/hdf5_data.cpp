@@ -2,6 +2,7 @@
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/io/memory.hpp"
 
+#include "io/crash_guard.hpp"
 #include "io/hdf5_reader.hpp"
 
 #include <ATen/ATen.h>
@@ -68,7 +69,7 @@ std::int64_t rows_never_written(const Dataset& dataset, const std::vector<hsize_
   const std::vector<hsize_t> shape = extent(dataset);
   double chunks = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) chunks *= static_cast<double>((shape[i] + chunk[i] - 1) / chunk[i]);
-  if (chunks > 1e6) return -1;
+  if (chunks > 2e4) return -1;  // the library looks each one up from the first: seconds here, hours for a million
   std::int64_t rows = 0;
   std::vector<hsize_t> offset(shape.size(), 0);
   for (offset[0] = 0; offset[0] < shape[0]; offset[0] += chunk[0]) {
@@ -121,6 +122,7 @@ void check_written(const Dataset& dataset, hid_t properties) {
 Tensor read_as(const Dataset& dataset, at::ScalarType dtype, hid_t type) {
   Tensor result = at::empty(dataset.shape, at::TensorOptions(dtype));
   if (result.numel() == 0) return result;
+  CrashGuard::expect(static_cast<double>(result.nbytes()));
   if (H5Dread(dataset.id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, result.mutable_data_ptr()) < 0)
     refuse(dataset, fmt::format("cannot be read: {}; the file is damaged", last_error()));
   return result;
@@ -168,6 +170,7 @@ Tensor read_slab(const Dataset& dataset, at::ScalarType dtype, std::int64_t axis
   shape[static_cast<std::size_t>(axis)] = count;
   Tensor result = at::empty(shape, at::TensorOptions(dtype));
   if (result.numel() == 0) return result;
+  CrashGuard::expect(static_cast<double>(result.nbytes()));
   std::vector<hsize_t> start(shape.size(), 0);
   start[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(first);
   read_block(dataset, memory_type(dtype), start, {shape.begin(), shape.end()}, result.mutable_data_ptr());

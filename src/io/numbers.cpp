@@ -64,14 +64,13 @@ Marked first_non_finite(const Tensor& values) {
 Tensor as_matrix(const Tensor& values, bool transpose, const std::string& where, std::vector<std::string>& notes) {
   Tensor samples = values;
   if (values.dim() == 1) {
-    notes.push_back(fmt::format("{} has one axis: read as {} samples of dimension 1", where, values.size(0)));
+    notes.push_back(fmt::format("{} has one axis: read as {} of dimension 1", where, counted(values.size(0), "sample")));
     samples = values.unsqueeze(1);
   }
   if (transpose) samples = samples.t();
   if (!transpose && samples.size(0) < samples.size(1))
-    notes.push_back(
-        fmt::format("{} is read as {} samples of dimension {}; if it is stored as [D, M], set target.transpose: true", where,
-                    samples.size(0), samples.size(1)));
+    notes.push_back(fmt::format("{} is read as {} of dimension {}; if it is stored as [D, M], set target.transpose: true",
+                                where, counted(samples.size(0), "sample"), samples.size(1)));
   return samples.contiguous();
 }
 

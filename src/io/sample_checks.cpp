@@ -29,7 +29,8 @@ void check_numbers(const hdf5::Dataset& dataset) {
   if (hdf5::number_attribute(dataset.id, "MATLAB_empty").value_or(0) != 0) refuse(dataset, "is an empty MATLAB array");
   for (const auto& [name, neutral] : {std::pair{"scale_factor", 1.0}, std::pair{"add_offset", 0.0}})
     if (const auto value = hdf5::number_attribute(dataset.id, name); value && *value != neutral)
-      refuse(dataset, fmt::format("is packed ({} = {}): what is stored are not the values; unpack it first", name, *value));
+      refuse(dataset, fmt::format("is packed ({} = {}): what is stored are not the values; unpack it first", name,
+                                  number_text(*value)));
 }
 
 void check_matrix(const hdf5::Dataset& dataset) {

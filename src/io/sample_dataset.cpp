@@ -2,7 +2,13 @@
 
 #include "gaussflow/core/error.hpp"
 
+#include "io/numbers.hpp"
+#include "io/sample_checks.hpp"
+
+#include <ATen/ATen.h>
 #include <fmt/format.h>
+
+#include <numeric>
 
 namespace gaussflow::io {
 
@@ -32,6 +38,12 @@ std::string only_candidate(const Reader& file) {
       name, file.contents()));
 }
 
+std::vector<std::int64_t> reversed_axes(std::int64_t rank) {
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return axes;
+}
+
 }  // namespace
 
 hdf5::Dataset named_dataset(const Reader& file, const DataRef& ref) {
@@ -52,6 +64,31 @@ std::vector<std::string> read_names(const Reader& file, const std::string& path,
   const auto names = neighbour(file, path, "names");
   if (!names || names->info.family != Family::text || names->shape != std::vector<std::int64_t>{dim}) return {};
   return hdf5::read_texts(*names, 1 << 20);
+}
+
+Tensor read_doubles(const Dataset& dataset, bool copied) {
+  const bool wide = dataset.info.family == Family::integer && dataset.info.size >= 8;
+  hdf5::check_memory(dataset, 8, wide || copied ? 2 : 1);
+  hdf5::check_storage(dataset);
+  if (!wide) return hdf5::read(dataset, at::kDouble);
+  return exact_doubles(hdf5::read_integers(dataset), dataset.info.is_signed, dataset.where);
+}
+
+Tensor read_numbers(const Dataset& dataset) {
+  check_numbers(dataset);
+  Tensor values;
+  if (dataset.info.family == Family::floating && dataset.info.size <= 4) {
+    hdf5::check_memory(dataset, 4);
+    hdf5::check_storage(dataset);
+    values = hdf5::read(dataset, at::kFloat);
+  } else {
+    values = read_doubles(dataset, has_reversed_axes(dataset));
+  }
+  if (has_reversed_axes(dataset)) values = at::permute(values, reversed_axes(values.dim())).contiguous();
+  if (const Marked bad = first_non_finite(values); bad.rows > 0)
+    throw InputError(fmt::format("{} has {} of {} numbers that are not finite, the first at {}", dataset.where, bad.rows,
+                                 values.numel(), place(bad.first, values.sizes())));
+  return values;
 }
 
 }  // namespace gaussflow::io

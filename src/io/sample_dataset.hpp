@@ -1,5 +1,5 @@
 #pragma once
-/// Which dataset of a file holds the samples, and what lies beside it. All errors are InputError.
+/// Which dataset of a file holds the samples, what lies beside it, and the numbers of one. All errors are InputError.
 
 #include "gaussflow/core/data_ref.hpp"
 
@@ -19,5 +19,11 @@ std::optional<hdf5::Dataset> neighbour(const hdf5::Reader& file, const std::stri
 
 /// Names of the columns beside the samples, empty unless they fit.
 std::vector<std::string> read_names(const hdf5::Reader& file, const std::string& path, std::int64_t dim);
+
+/// The numbers in fp64, axes as stored; integers that fp64 cannot hold are refused. `copied`: the caller will make a copy.
+Tensor read_doubles(const hdf5::Dataset& dataset, bool copied = false);
+
+/// What read_array returns of it.
+Tensor read_numbers(const hdf5::Dataset& dataset);
 
 }  // namespace gaussflow::io

@@ -15,7 +15,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 namespace gaussflow::io {
@@ -30,32 +29,18 @@ using hdf5::Reader;
   throw InputError(fmt::format("{} {}", dataset.where, why));
 }
 
-/// The numbers in fp64; integers that fp64 cannot hold are refused. `copied`: the caller will make a copy.
-Tensor read_doubles(const Dataset& dataset, bool copied = false) {
-  const bool wide = dataset.info.family == Family::integer && dataset.info.size >= 8;
-  hdf5::check_memory(dataset, 8, wide || copied ? 2 : 1);
-  hdf5::check_storage(dataset);
-  if (!wide) return hdf5::read(dataset, at::kDouble);
-  return exact_doubles(hdf5::read_integers(dataset), dataset.info.is_signed, dataset.where);
-}
-
 Tensor read_weights(const Reader& file, const std::string& path, std::int64_t samples) {
   const Dataset dataset = file.dataset(path);
   check_numbers(dataset);
   const bool column = dataset.shape.size() == 2 && (dataset.shape[1] == 1 || dataset.shape[0] == 1);
   if (dataset.shape.size() != 1 && !column)
     refuse(dataset, fmt::format("has shape [{}], weights need [{}]", fmt::join(dataset.shape, ", "), samples));
-  if (dataset.count() != samples) refuse(dataset, fmt::format("has {} weights for {} samples", dataset.count(), samples));
+  if (dataset.count() != samples)
+    refuse(dataset, fmt::format("has {} for {}", counted(dataset.count(), "weight"), counted(samples, "sample")));
   const Tensor weights = read_doubles(dataset).view({-1});
   check_digest(dataset, weights);
   check_weights(weights, dataset.where);
   return weights;
-}
-
-std::vector<std::int64_t> reversed_axes(std::int64_t rank) {
-  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
-  std::iota(axes.rbegin(), axes.rend(), 0);
-  return axes;
 }
 
 /// Says that weights lie beside the samples and are not used, unless they are all equal or no weights at all.
@@ -109,19 +94,7 @@ Tensor read_array(const DataRef& ref, std::map<std::string, double>* attributes)
   const CrashGuard guard(ref.file);
   const Reader file(ref.file);
   const Dataset dataset = named_dataset(file, ref);
-  check_numbers(dataset);
-  Tensor values;
-  if (dataset.info.family == Family::floating && dataset.info.size <= 4) {
-    hdf5::check_memory(dataset, 4);
-    hdf5::check_storage(dataset);
-    values = hdf5::read(dataset, at::kFloat);
-  } else {
-    values = read_doubles(dataset, has_reversed_axes(dataset));
-  }
-  if (has_reversed_axes(dataset)) values = at::permute(values, reversed_axes(values.dim())).contiguous();
-  if (const Marked bad = first_non_finite(values); bad.rows > 0)
-    refuse(dataset, fmt::format("has {} of {} numbers that are not finite, the first at {}", bad.rows, values.numel(),
-                                place(bad.first, values.sizes())));
+  Tensor values = read_numbers(dataset);
   if (attributes != nullptr) {
     const hdf5::Handle root = file.object("/");
     for (const std::string& name : hdf5::attribute_names(root))
@@ -138,7 +111,7 @@ Tensor read_labels(const DataRef& ref) {
   const bool column = dataset.shape.size() == 2 && (dataset.shape[0] == 1 || dataset.shape[1] == 1);
   if (dataset.null || (dataset.shape.size() != 1 && !column))
     refuse(dataset, fmt::format("has shape [{}]; labels are [N], one for each row", fmt::join(dataset.shape, ", ")));
-  if (dataset.info.family != Family::boolean) return read_array(ref).to(at::kDouble).reshape({-1});
+  if (dataset.info.family != Family::boolean) return read_numbers(dataset).to(at::kDouble).reshape({-1});
   hdf5::check_memory(dataset, sizeof(double), 2);
   hdf5::check_storage(dataset);
   return hdf5::read(dataset, at::kBool).to(at::kDouble).reshape({-1});

@@ -232,6 +232,7 @@ void check_own_seal(const std::filesystem::path& file) {
   const Descriptor in = open_regular(file);
   const std::string head = head_of(in, file);
   if (!looks_sealed(head)) return;
+  CrashGuard::expect(static_cast<double>(size_of(in, file)));
   try {
     compare(in, file, parse(in, file, {format_of(head), 0, 0}));
   } catch (const DamagedError& error) {

@@ -166,6 +166,13 @@ class TextTable {
   std::vector<double> values_;
 };
 
+/// The first name that comes again; empty: none does.
+std::string first_repeated(const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::find(names.begin() + static_cast<std::ptrdiff_t>(i) + 1, names.end(), names[i]) != names.end()) return names[i];
+  return "";
+}
+
 }  // namespace
 
 SampleFile parse_text_table(std::string_view text, const std::string& where, const SampleOptions& options) {
@@ -178,6 +185,9 @@ SampleFile parse_text_table(std::string_view text, const std::string& where, con
   for (std::int64_t column = 0; column < values.size(1); ++column) {
     const std::string name = table.names().empty() ? "" : table.names()[static_cast<std::size_t>(column)];
     if (!options.weights.empty() && name == options.weights) {
+      if (weights >= 0)
+        throw InputError(fmt::format(
+            "{} has several columns '{}': which of them holds the weights? Give them names of their own", where, name));
       weights = column;
     } else if (name.ends_with("__")) {
       left_out.push_back(name);
@@ -189,6 +199,8 @@ SampleFile parse_text_table(std::string_view text, const std::string& where, con
   if (!options.weights.empty() && weights < 0)
     throw InputError(fmt::format("{} has no column '{}' for the weights{}", where, options.weights,
                                  suggestion(options.weights, table.names())));
+  if (const std::string twice = first_repeated(result.names); !twice.empty())
+    result.notes.push_back(fmt::format("{}: several columns are called '{}'", where, twice));
   if (table.numbered())
     result.notes.push_back(
         fmt::format("{}: the first row counts 0, 1, 2 …; if these are column numbers, write the table without "

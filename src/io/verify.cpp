@@ -2,12 +2,12 @@
 
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/io/checkpoint.hpp"
-#include "gaussflow/io/sample_file.hpp"
 #include "gaussflow/io/trajectory.hpp"
 
 #include "io/crash_guard.hpp"
 #include "io/hdf5_reader.hpp"
 #include "io/sample_checks.hpp"
+#include "io/sample_dataset.hpp"
 #include "io/sealed_file.hpp"
 
 #include <ATen/ATen.h>
@@ -55,8 +55,7 @@ Verification verify_file(const std::filesystem::path& file) {
     if (std::find(names.begin(), names.end(), digest_name) == names.end()) continue;
     note(result, path, [&] {
       const hdf5::Dataset dataset = in.dataset(path);
-      check_numbers(dataset);
-      const Tensor values = read_array({file, path}).to(at::kDouble).contiguous();
+      const Tensor values = read_numbers(dataset).to(at::kDouble).contiguous();
       if (!hdf5::text_attribute(dataset.id, digest_name))
         throw InputError(fmt::format("{} is damaged: its {} is not a text", dataset.where, digest_name));
       check_digest(dataset, values);

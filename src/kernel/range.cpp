@@ -2,6 +2,7 @@
 
 #include "gaussflow/core/error.hpp"
 #include "gaussflow/core/machine_eps.hpp"
+#include "gaussflow/core/text.hpp"
 #include "gaussflow/kernel/attention.hpp"
 #include "gaussflow/kernel/reference.hpp"
 
@@ -125,7 +126,7 @@ AttentionPlan attention_plan(Reduction reduction, const Operands& operands, cons
   if (reduction == Reduction::reweight) {
     plan.kappa = options.kappa.value_or(default_kappa(operands.N()));
     if (!(plan.kappa > 0 && std::isfinite(plan.kappa)))
-      throw UnsupportedError(fmt::format("compute.kappa must be finite and > 0, got {}", plan.kappa));
+      throw UnsupportedError(fmt::format("compute.kappa must be finite and > 0, got {}", number_text(plan.kappa)));
   }
   return plan;
 }

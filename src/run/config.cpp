@@ -149,26 +149,66 @@ std::vector<std::pair<std::string, DataRef>> RunConfig::missing_files() const {
   return missing;
 }
 
-RunConfig read_config(config::Node root, const std::vector<std::string>& overrides, std::vector<std::string>* warnings) {
+namespace {
+
+/// Keys that the config sets and that change nothing in a run of it.
+void warn_of_idle_keys(const config::Node& root, const RunConfig& config, const SimulationOptions& resolved,
+                       const FlowTraits& traits, config::Diagnostics& diagnostics) {
+  const auto in_section = [&](const std::string& name, const auto& warn) {
+    const config::Node* map = root.find(name);
+    if (!map || map->kind != config::Node::Kind::map) return;
+    const auto scope = diagnostics.within(name);
+    warn(*map);
+  };
+  in_section("step",
+             [&](const config::Node& map) { warn_of_other_steppers(config.step, *resolved.step.method, map, diagnostics); });
+  in_section("kernel", [&](const config::Node& map) {
+    if (!config.kernel.fixed_tau()) return;
+    const std::string fixed = fmt::format("tau is fixed at {:.6g}, no rule chooses it", *config.kernel.fixed_tau());
+    warn_if_idle(config.kernel, &KernelOptions::subsample, map, "subsample", fixed, diagnostics);
+    SimulationOptions unset = resolved;
+    unset.kernel.refresh.reset();
+    Simulation::resolve(unset, traits);
+    if (!traits.whiten && config.kernel.refresh != unset.kernel.refresh)  // whitening is refreshed too
+      warn_if_idle(config.kernel, &KernelOptions::refresh, map, "refresh", fixed, diagnostics);
+  });
+  in_section("compute", [&](const config::Node& map) {
+    const Reduction reduction = config.compute.reduction;
+    const bool autograd = config.flow.resolved.value("gradient", "") == "autograd";  // by reweight
+    if (reduction == Reduction::reweight || (reduction == Reduction::automatic && autograd)) return;
+    warn_if_idle(config.compute, &ComputeOptions::kappa, map, "kappa",
+                 fmt::format("it is for compute.reduction reweight, here it is {}{}", config::name_of(reduction),
+                             reduction == Reduction::automatic ? ", which never chooses that" : ""),
+                 diagnostics);
+  });
+}
+
+}  // namespace
+
+RunConfig read_config(config::Node root, const std::vector<Override>& overrides, std::vector<std::string>* warnings) {
   config::Diagnostics diagnostics;
-  for (const std::string& assignment : overrides)
-    config::apply_override(root, assignment, std::filesystem::current_path(), diagnostics);
+  for (const Override& o : overrides)
+    config::apply_override(root, o.assignment, std::filesystem::current_path(), diagnostics, o.flag);
   RunConfig config = schema().read(root, diagnostics);
   if (config.name && !names_a_folder(*config.name))
     diagnostics.error(root.at("name"),
                       fmt::format("name must be able to name a folder in runs/, got '{}'", config::printable(*config.name)),
                       "no slashes; -o DIR puts a run anywhere else");
   diagnostics.throw_if_any();
-  if (warnings) warnings->insert(warnings->end(), diagnostics.warnings().begin(), diagnostics.warnings().end());
   config.horizon_given = config.step.horizon.has_value();
   SimulationOptions options = config.simulation();
-  Simulation::resolve(options, config.flow.make()->traits());
+  const FlowTraits traits = config.flow.make()->traits();
+  Simulation::resolve(options, traits);
+  if (warnings) {
+    warn_of_idle_keys(root, config, options, traits, diagnostics);
+    *warnings = diagnostics.warnings();
+  }
   config.kernel = options.kernel;
   config.step = options.step;
   return config;
 }
 
-RunConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+RunConfig load_config(const std::filesystem::path& file, const std::vector<Override>& overrides,
                       std::vector<std::string>* warnings) {
   RunConfig config = read_config(config::load_yaml(file), overrides, warnings);
   if (!config.name) config.name = file.stem().string();

@@ -58,13 +58,19 @@ struct RunConfig {
 /// All sections; those of flow, target and particles.init hold one section for each registered entry.
 std::vector<config::KeyInfo> config_keys();
 
-/// A config with `--set` overrides, each relative to the current folder. Throws ConfigError with everything that is wrong in
+/// "step.count=5", from --set or from a flag that stands for the key.
+struct Override {
+  std::string assignment;
+  std::string flag = {};  ///< "--steps"; empty: --set
+};
+
+/// A config with overrides, each relative to the current folder. Throws ConfigError with everything that is wrong in
 /// both. Warnings go to `warnings`.
-RunConfig read_config(config::Node root, const std::vector<std::string>& overrides = {},
+RunConfig read_config(config::Node root, const std::vector<Override>& overrides = {},
                       std::vector<std::string>* warnings = nullptr);
 
 /// The same from a file, whose name is the default of `name`.
-RunConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+RunConfig load_config(const std::filesystem::path& file, const std::vector<Override>& overrides,
                       std::vector<std::string>* warnings = nullptr);
 
 /// A complete config that `validate` accepts, as commented YAML: what `path` names (a section, a flow, target or start with its

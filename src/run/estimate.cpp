@@ -82,10 +82,10 @@ Estimate estimate(const RunConfig& config) {
 std::string Estimate::text() const {
   std::string time;
   if (timed > 0)
-    time = fmt::format(", {} (one step: {:.2g} ms, estimated from steps of {} particles)", duration_text(seconds),
-                       1e3 * seconds_per_step, timed);
-  return fmt::format("{} particles in {} dimensions, about {} of memory, {} on disk{}", particles, dim, bytes_text(memory),
-                     bytes_text(disk), time);
+    time = fmt::format(", {} (one step: {:.2g} ms, estimated from steps of {})", duration_text(seconds),
+                       1e3 * seconds_per_step, counted(timed, "particle"));
+  return fmt::format("{} in {}, about {} of memory, {} on disk{}", counted(particles, "particle"), counted(dim, "dimension"),
+                     bytes_text(memory), bytes_text(disk), time);
 }
 
 }  // namespace gaussflow::run

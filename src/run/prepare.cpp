@@ -26,8 +26,8 @@ namespace {
 Tensor read_log_weights(const DataRef& ref, std::int64_t n) {
   const Tensor w = io::read_array(ref).to(at::kDouble);
   if (w.dim() != 1 || w.size(0) != n)
-    throw InputError(
-        fmt::format("{} has shape {} but there are {} particles: one weight each is needed", ref.text(), shape_text(w), n));
+    throw InputError(fmt::format("{} has shape {} but there {} {}: one weight each is needed", ref.text(), shape_text(w),
+                                 n == 1 ? "is" : "are", counted(n, "particle")));
   if ((w <= 0).any().item<bool>())
     throw InputError(fmt::format("{} holds a weight that is not > 0: leave such particles out", ref.text()));
   return (w / w.sum()).log();
@@ -38,9 +38,9 @@ Tensor read_log_weights(const DataRef& ref, std::int64_t n) {
 void check_memory(std::int64_t count, std::int64_t dim) {
   const double needed = 8.0 * 8.0 * static_cast<double>(count) * static_cast<double>(dim + 1);
   if (const auto available = static_cast<double>(io::available_memory()); needed > available)
-    throw DeviceError(fmt::format(
-        "{} particles in {} dimensions need about {}, but {} of memory are free: fewer particles (particles.count)", count,
-        dim, bytes_text(needed), bytes_text(available)));
+    throw DeviceError(fmt::format("{} in {} need about {}, but {} of memory are free: fewer particles (particles.count)",
+                                  counted(count, "particle"), counted(dim, "dimension"), bytes_text(needed),
+                                  bytes_text(available)));
 }
 
 }  // namespace

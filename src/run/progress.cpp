@@ -3,8 +3,9 @@
 #include "gaussflow/core/say.hpp"
 #include "gaussflow/core/text.hpp"
 
+#include "run/terminal.hpp"
+
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,11 +20,6 @@ namespace {
 bool is_terminal() {
   const char* term = std::getenv("TERM");
   return isatty(STDERR_FILENO) && !(term && std::string_view(term) == "dumb");
-}
-
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 /// 1, 2, 5, 10, 20, … 100.
@@ -81,10 +77,10 @@ void Progress::show(std::int64_t step, const std::string& detail) {
   // The last ones go first where the terminal is narrow.
   const std::vector<std::string> parts{fmt::format("step {}/{}", step, count_), std::move(left),
                                        moving ? fmt::format("{:.3g} steps/s", speed) : "", detail};
-  const std::size_t width = bar ? terminal_width() - 1 : std::string::npos;
+  const std::size_t width = bar ? terminal_width(STDERR_FILENO) - 1 : std::string::npos;
   std::string line = progress_line(percent, parts, width, bar);
   if (bar) {
-    say("\r\033[K{}", line);
+    std::fputs(fmt::format("\r\033[K{}", line).c_str(), stderr);
     std::fflush(stderr);
     open_line_ = true;
   } else {

@@ -8,24 +8,24 @@
 #include "gaussflow/io/checkpoint.hpp"
 #include "gaussflow/io/sample_file.hpp"
 #include "gaussflow/io/trajectory.hpp"
-#include "gaussflow/kernel/mmd.hpp"
 
 #include "run/directory.hpp"
 #include "run/metrics_file.hpp"
 #include "run/prepare.hpp"
 #include "run/provenance.hpp"
+#include "run/resumption.hpp"
 #include "run/signals.hpp"
 #include "run/summary.hpp"
+#include "run/terminal.hpp"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <functional>
+#include <memory>
 
 namespace gaussflow::run {
 
@@ -46,23 +46,40 @@ std::string now_text() {
   return text;
 }
 
+/// Hears a simulation's notes, and keeps those that come before there is a run with a log for them.
+struct Listener {
+  std::vector<Note> early{};
+  std::function<void(const Note&)> tell = [this](const Note& note) { early.push_back(note); };
+};
+
+Simulation simulate(const RunConfig& config, const Parts& parts, State state, const Listener& listener) {
+  return {config.simulation(), *parts.flow, *parts.target, std::move(state),
+          [&listener](const Note& note) { listener.tell(note); }};
+}
+
 class Run {
  public:
-  Run(const RunConfig& config, const Request& request, Directory directory, const Parts& parts, State state)
+  Run(const RunConfig& config, const Request& request, Directory directory, const Parts& parts, Simulation& simulation,
+      Listener& listener)
       : config_(config),
         request_(request),
         directory_(std::move(directory)),
         metrics_(directory_.metrics()),
         trajectory_(directory_.trajectory()),
         parts_(parts),
-        first_step_(state.step),
-        simulation_(config.simulation(), *parts.flow, *parts.target, std::move(state),
-                    [this](const Note& note) { tell(note); }),
+        first_step_(simulation.state().step),
+        simulation_(simulation),
         metrics_every_(metrics_interval(config)),
-        trajectory_every_(trajectory_interval(config, simulation_.state().x)) {}
+        trajectory_every_(trajectory_interval(config, simulation_.state().x)) {
+    listener.tell = [this](const Note& note) { tell(note); };
+    for (const Note& note : listener.early) tell(note);
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
   /// The start is recorded and checkpointed before the first step, so that there is always something to resume.
   void begin() {
+    for (const std::string& warning : request_.warnings) directory_.log_event("warning", {{"step", 0}, {"text", warning}});
     for (const std::string& note : simulation_.target().notes()) tell({false, note});
     for (const Note& note : inspect_start(simulation_)) tell(note);
     log_choice();
@@ -89,7 +106,6 @@ class Run {
   void checkpoint();
   void write_samples();
   void write_status(const std::string& status, ExitCode code, const std::string& verdict = "");
-  void summary(const Verdict& verdict);
   void log_choice();
   bool out_of_time() const;
   Tensor beginning() const;
@@ -101,7 +117,7 @@ class Run {
   io::TrajectoryWriter trajectory_;
   const Parts& parts_;
   std::int64_t first_step_;
-  Simulation simulation_;
+  Simulation& simulation_;
   std::int64_t metrics_every_;
   std::int64_t trajectory_every_;
   std::unique_ptr<Progress> progress_;
@@ -262,7 +278,15 @@ ExitCode Run::loop() {
   }
   const Verdict verdict = judge(simulation_, beginning());
   progress_->clear();
-  if (!request_.quiet) summary(verdict);
+  if (!request_.quiet)
+    say("{}", summary(config_, simulation_, verdict,
+                      {.steps = simulation_.state().step - first_step_,
+                       .seconds = seconds_since(start_),
+                       .sums = choice_,
+                       .directory = directory_.path(),
+                       .samples = directory_.samples(),
+                       .picture = isatty(STDERR_FILENO) == 1,
+                       .columns = terminal_width(STDERR_FILENO)}));
   directory_.log_event("finished", {{"step", simulation_.state().step}, {"verdict", verdict.word}, {"text", verdict.text}});
   if (verdict.word == "diverged") {
     write_status("failed", ExitCode::numerical, verdict.word);
@@ -270,71 +294,6 @@ ExitCode Run::loop() {
   }
   write_status("finished", ExitCode::ok, verdict.word);
   return ExitCode::ok;
-}
-
-void Run::summary(const Verdict& verdict) {
-  const State& state = simulation_.state();
-  const Target& target = simulation_.target();
-  const Tensor x = target.constrain(state.x.to(at::kCPU));
-  const Tensor w = state.log_weights.defined() ? weights(state) : Tensor();
-  std::optional<Moments> reference = target.reference();
-  say("\n{} particles after {} steps of {} onto {}\n", state.x.size(0), state.step, config_.flow.name, config_.target.name);
-  if (const std::string caption = target.caption(); !caption.empty()) say("  {}\n", caption);
-  say("{}", moments_table(sample_moments(x, w), reference, target.names()));
-  if (target.has_samples()) {
-    const Cloud y = target.all_samples(at::kDouble);
-    if (state.x.size(0) + y.points.size(0) <= 20000)
-      say("  energy distance {:.3g}\n",
-          energy_distance(x.to(at::kDouble), y.points, weights(state).to(at::kCPU, at::kDouble), y.weights));
-  }
-  if (verdict.word != "diverged") say("  {}: {}\n", verdict.word, verdict.text);  // that is the error then
-  if (isatty(STDERR_FILENO)) say("\n{}", scatter(x, target.names()));
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const double elapsed = seconds_since(start_);
-  const std::string folder = shell_quoted(directory_.path().string());
-  say("  {} in {} ({:.3g} steps/s), tau {:.4g}, peak memory {}\n  sums: {}\n",
-      state.step - first_step_ == 1 ? "1 step" : fmt::format("{} steps", state.step - first_step_), duration_text(elapsed),
-      static_cast<double>(state.step - first_step_) / elapsed, simulation_.tau(),
-      bytes_text(1024.0 * static_cast<double>(usage.ru_maxrss)), choice_);
-  say("\nresult   {}\nlook     gaussflow inspect {}\n", shell_quoted(directory_.samples().string()), folder);
-  if (verdict.word != "diverged")
-    say("more     gaussflow resume {} --extend-by {}\n", folder, std::max<std::int64_t>(1, config_.step.count / 2));
-}
-
-/// "samples [2000, 2] 9f86…".
-std::string target_text(const TargetRecord& record) {
-  return fmt::format("{} [{}] {}", record.kind, fmt::join(record.shape, ", "), record.digest);
-}
-
-/// Where nothing is left that could be gone on from, says so.
-io::Found newest_checkpoint(const Directory& directory) {
-  try {
-    return io::newest_checkpoint(directory.checkpoints());
-  } catch (const CheckpointError& error) {
-    if (!io::list_checkpoints(directory.checkpoints()).empty()) throw;
-    throw CheckpointError(
-        fmt::format("{}\nThere is nothing to go on from. To start anew: gaussflow run CONFIG -o {} --overwrite",
-                    error.what(), shell_quoted(directory.path().string())));
-  }
-}
-
-/// Was a run's end written, samples and all? A kill may come between the last checkpoint and them.
-bool has_ended(const Directory& directory) {
-  const std::optional<config::Json> status = read_status(directory.path());
-  return status && status->value("status", "") != "running" && fs::exists(directory.samples());
-}
-
-/// A folder that moved to another depth, or away from its data, does not find them: says how to name them anew.
-void check_files(const RunConfig& config, const std::string& folder) {
-  const auto missing = config.missing_files();
-  if (missing.empty()) return;
-  std::string text, command = "gaussflow resume " + shell_quoted(folder);
-  for (const auto& [key, ref] : missing) {
-    text += fmt::format("{} does not exist{}\n", ref.file.string(), file_suggestion(ref.file));
-    command += " --set " + shell_quoted(fmt::format("{}={}", key, DataRef{"NEW", ref.dataset}.text()));
-  }
-  throw InputError(fmt::format("{}If {} was moved, say where the data are now: {}", text, folder, command));
 }
 
 }  // namespace
@@ -353,9 +312,9 @@ bool can_resume(const fs::path& directory) {
 
 ExitCode start(const RunConfig& config, const std::string& config_text, const Request& request) {
   const Parts parts = make_parts(config);
-  State state = start_state(config, parts);
+  Listener listener;
   // What a run refuses is refused before its folder is made.
-  Simulation(config.simulation(), *parts.flow, *parts.target, state, [](const Note&) {});
+  Simulation simulation = simulate(config, parts, start_state(config, parts), listener);
   Directory directory = Directory::create(request.directory, request.overwrite);
   io::write_text(directory.config(), config_text);
   io::write_text(directory.resolved(), config::to_yaml(config.relocated(directory.path())));
@@ -370,7 +329,7 @@ ExitCode start(const RunConfig& config, const std::string& config_text, const Re
                                                       {"started", now_text()}}
                                                  .dump(2) +
                                              "\n");
-  Run run(config, request, std::move(directory), parts, std::move(state));
+  Run run(config, request, std::move(directory), parts, simulation, listener);
   run.begin();
   return run.loop();
 }
@@ -378,30 +337,8 @@ ExitCode start(const RunConfig& config, const std::string& config_text, const Re
 ExitCode resume(const Continuation& continuation, const Request& request) {
   Directory directory = Directory::open(request.directory);
   const std::string folder = request.directory.string();
-  const std::string from_here = config::to_yaml_flow({{"run", folder}});
-  io::Found found = newest_checkpoint(directory);
-  const config::Node stored =
-      config::parse_yaml(found.checkpoint.config, found.file.filename().string() + ":/config", request.directory);
-  const RunConfig before = read_config(stored);
-
-  RunConfig config = before;
-  if (continuation.config) {
-    config = *continuation.config;
-    if (!config.horizon_given) config.step.horizon = before.step.horizon;
-  } else if (!continuation.overrides.empty()) {
-    config = read_config(stored, continuation.overrides);
-  }
-  if (continuation.until_step) config.step.count = *continuation.until_step;
-  if (continuation.extend_by) config.step.count = found.checkpoint.state.step + *continuation.extend_by;
-
-  if (const std::vector<Difference> changed = differences(before.fixed(), config.fixed()); !changed.empty()) {
-    std::string text =
-        fmt::format("{} was started with other settings; these may not change within a run:\n  {:<32} {:<28} {}\n", folder,
-                    "key", "in the run", "asked for");
-    for (const Difference& d : changed) text += fmt::format("  {:<32} {:<28} {}\n", d.key, d.before, d.now);
-    throw CheckpointError(text + fmt::format("To start a new run from these particles: particles.init: {}", from_here));
-  }
-
+  const Resumption resumption = find_resumption(continuation, directory, folder);
+  const auto& [before, config, found] = resumption;
   const State& last = found.checkpoint.state;
   for (const std::string& note : found.notes) say("  note: {}\n", note);
   const bool ended = has_ended(directory);
@@ -417,22 +354,21 @@ ExitCode resume(const Continuation& continuation, const Request& request) {
   }
   say("resume: {}  step {} of {}  ({}, verified)\n", folder, last.step, config.step.count, found.file.filename().string());
   if (config.step.count > *config.step.horizon)
-    say("  note: beyond the horizon of {} steps the step size stays at the schedule's last value\n", *config.step.horizon);
+    say("  note: beyond the horizon of {} the step size stays at the schedule's last value\n",
+        counted(*config.step.horizon, "step"));
 
   if (!continuation.config) check_files(config, folder);
   const Parts parts = make_parts(config);
   for (const std::string& note : other_bits(found.checkpoint.provenance, provenance(config), before, config))
     say("  note: {}: the last bits may differ\n", note);
-  if (const TargetRecord now = parts.target->record(); now != found.checkpoint.target)
-    throw CheckpointError(
-        fmt::format("the target's data changed since {} was started:\n  in the run  {}\n  now         {}\n"
-                    "Put the old file back, or start a new run with particles.init: {}",
-                    folder, target_text(found.checkpoint.target), target_text(now), from_here));
+  check_target(parts.target->record(), found.checkpoint.target, folder);
   State state = last;
   state.x = state.x.to(parts.device);
   for (const std::string& note : io::truncate_trajectory(directory.trajectory(), state.step)) say("  note: {}\n", note);
   const std::int64_t last_row = MetricsFile(directory.metrics()).cut(state.step);
-  Run run(config, request, std::move(directory), parts, std::move(state));
+  Listener listener;
+  Simulation simulation = simulate(config, parts, std::move(state), listener);
+  Run run(config, request, std::move(directory), parts, simulation, listener);
   run.begin_again(last_row);
   return run.loop();
 }

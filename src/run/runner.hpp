@@ -8,6 +8,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace gaussflow::run {
 
@@ -19,7 +21,8 @@ struct Request {
   bool overwrite = false;
   std::optional<double> max_walltime;  ///< seconds
   ProgressMode progress = ProgressMode::automatic;
-  bool quiet = false;  ///< no summary
+  bool quiet = false;                   ///< no summary
+  std::vector<std::string> warnings{};  ///< that the config has given rise to, for the log
 };
 
 /// A fresh run. `config_text` is kept as config.yaml.
@@ -29,7 +32,7 @@ ExitCode start(const RunConfig& config, const std::string& config_text, const Re
 /// own config is used with `overrides`, and `count` replaces step.count (or, `extend`, is added to it).
 struct Continuation {
   const RunConfig* config = nullptr;
-  std::vector<std::string> overrides;
+  std::vector<Override> overrides;
   std::optional<std::int64_t> until_step;
   std::optional<std::int64_t> extend_by;
 };

@@ -1,9 +1,11 @@
 #include "run/summary.hpp"
 
 #include "gaussflow/core/text.hpp"
+#include "gaussflow/kernel/mmd.hpp"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -59,21 +61,25 @@ std::string comparison(const std::vector<double>& mean, const std::vector<double
 }  // namespace
 
 std::string moments_table(const Moments& found, const std::optional<Moments>& reference,
-                          const std::vector<std::string>& names, std::size_t limit) {
+                          const std::vector<std::string>& names, std::size_t columns, std::size_t limit) {
+  constexpr std::size_t indent = 2, numbers = 22, more = 25, shortest = 9, longest = 28;
   const std::vector<double> mean = to_vector(found.mean), sd = to_vector(found.sd);
-  std::size_t wide = 9;
-  for (const std::string& name : names) wide = std::max(wide, std::min<std::size_t>(name.size(), 28));
+  std::size_t wide = shortest;
+  for (const std::string& name : names) wide = std::max(wide, std::min(name.size(), longest));
+  const bool beside = indent + wide + numbers + (reference ? more : 0) <= columns;
+  if (!beside) wide = std::clamp(columns - std::min(columns, indent + numbers), shortest, wide);
   std::string text = fmt::format("  {:<{}} {:>10} {:>10}", "", wide, "mean", "sd");
   std::vector<double> ref_mean, ref_sd;
   if (reference) {
     ref_mean = to_vector(reference->mean);
     ref_sd = to_vector(reference->sd);
-    text += fmt::format("   {:>10} {:>10}", "reference", "sd");
+    if (beside) text += fmt::format("   {:>10} {:>10}", "reference", "sd");
   }
   text += "\n";
   for (std::size_t i = 0; i < std::min(mean.size(), limit); ++i) {
     text += fmt::format("  {:<{}} {:>10.4g} {:>10.4g}", std::string_view(names[i]).substr(0, wide), wide, mean[i], sd[i]);
-    if (reference) text += fmt::format("   {:>10.4g} {:>10.4g}", ref_mean[i], ref_sd[i]);
+    if (reference && !beside) text += fmt::format("\n  {:>{}}", "reference", wide);
+    if (reference) text += fmt::format("{}{:>10.4g} {:>10.4g}", beside ? "   " : " ", ref_mean[i], ref_sd[i]);
     text += "\n";
   }
   if (mean.size() > limit) text += fmt::format("  … and {} more in samples.h5\n", mean.size() - limit);
@@ -81,7 +87,9 @@ std::string moments_table(const Moments& found, const std::optional<Moments>& re
   return text;
 }
 
-std::string scatter(const Tensor& x, const std::vector<std::string>& names, int width, int height) {
+std::string scatter(const Tensor& x, const std::vector<std::string>& names, std::size_t columns) {
+  constexpr int narrowest = 16, widest = 64, frame = 4, height = 20;
+  const int width = std::clamp(static_cast<int>(std::min<std::size_t>(columns, 1000)) - frame, narrowest, widest);
   const Tensor points = x.to(at::kCPU, at::kDouble);
   const std::int64_t n = points.size(0);
   if (n == 0) return "";
@@ -133,8 +141,42 @@ std::string scatter(const Tensor& x, const std::vector<std::string>& names, int 
     }
     text += "|\n";
   }
-  text += fmt::format("  {:<8.3g}{:^{}}{:>8.3g}   ({} from {:.3g})\n", rx[0], names[0], width - 14, rx[1],
-                      flat ? "count" : names[1], ry[0]);
+  const std::string from = fmt::format("({} from {:.3g})", flat ? "count" : names[1], ry[0]);
+  const auto room = static_cast<std::size_t>(std::max(1, width - 14));
+  text += fmt::format("  {:<8.3g}{:^{}}{:>8.3g}", rx[0], std::string_view(names[0]).substr(0, width < widest ? room : -1),
+                      room, rx[1]);
+  text += fmt::format("{}{}\n", width < widest ? "\n  " : "   ", from);
+  return text;
+}
+
+std::string summary(const RunConfig& config, const Simulation& simulation, const Verdict& verdict, const Ending& ending) {
+  const State& state = simulation.state();
+  const Target& target = simulation.target();
+  const Tensor x = target.constrain(state.x.to(at::kCPU));
+  const Tensor w = state.log_weights.defined() ? weights(state) : Tensor();
+  const bool diverged = verdict.word == "diverged";  // an error will say so
+  std::string text = fmt::format("\n{} after {} of {} onto {}\n", counted(state.x.size(0), "particle"),
+                                 counted(state.step, "step"), config.flow.name, config.target.name);
+  if (const std::string caption = target.caption(); !caption.empty()) text += fmt::format("  {}\n", caption);
+  text += moments_table(sample_moments(x, w), target.reference(), target.names(), ending.columns);
+  if (target.has_samples()) {
+    const Cloud y = target.all_samples(at::kDouble);
+    if (state.x.size(0) + y.points.size(0) <= 20000)
+      text += fmt::format("  energy distance {:.3g}\n",
+                          energy_distance(x.to(at::kDouble), y.points, weights(state).to(at::kCPU, at::kDouble), y.weights));
+  }
+  if (!diverged) text += fmt::format("  {}: {}\n", verdict.word, verdict.text);
+  if (ending.picture) text += fmt::format("\n{}", scatter(x, target.names(), ending.columns));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  text += fmt::format("  {} in {} ({:.3g} steps/s), tau {:.4g}, peak memory {}\n  sums: {}\n", counted(ending.steps, "step"),
+                      duration_text(ending.seconds), static_cast<double>(ending.steps) / ending.seconds, simulation.tau(),
+                      bytes_text(1024.0 * static_cast<double>(usage.ru_maxrss)), ending.sums);
+  const std::string folder = shell_quoted(ending.directory.string());
+  text += fmt::format("\nresult   {}\nlook     gaussflow inspect {}\n", shell_quoted(ending.samples.string()), folder);
+  if (!diverged)
+    text += fmt::format("more     gaussflow resume {} --extend-by {}\n", folder,
+                        std::max<std::int64_t>(1, config.step.count / 2));
   return text;
 }
 

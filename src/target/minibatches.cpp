@@ -1,6 +1,9 @@
 #include "gaussflow/target/minibatches.hpp"
 
+#include "gaussflow/core/text.hpp"
+
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <mutex>
@@ -41,6 +44,12 @@ std::vector<std::int64_t> Minibatches::at(const Draw& draw) const {
     epoch_->draw = wanted;
   }
   return {epoch_->order.begin() + first, epoch_->order.begin() + std::min(n_, first + batch_)};
+}
+
+std::string batch_note(std::int64_t batch, std::int64_t rows, const std::string& key) {
+  if (batch <= rows) return "";
+  return fmt::format("{} = {} has no effect: the data have {}, and every step sees all of them", key, batch,
+                     counted(rows, "row"));
 }
 
 struct WeightedMinibatches::Epoch {

@@ -27,7 +27,7 @@ class Damage(Case):
         data = (self.folder / "f.h5").read_bytes()
         payload = data.find(self.x.tobytes())
         rng = random.Random(0)
-        # Not in the heap of the texts: there HDF5 1.10.8 also loops without end, which no signal tells.
+        # Not in the heap of the texts: there HDF5 1.10.8 also loops without end, which takes a minute to tell.
         heap = data.find(b"GCOL")
         written = [byte for byte in range(len(data)) if data[byte] and not payload <= byte < payload + self.x.nbytes and not heap <= byte < heap + 4096]
         flips = [8 * byte + rng.randrange(8) for byte in rng.sample(written, min(100, len(written)))] + [self.crashing_bit(data)]

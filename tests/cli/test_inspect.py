@@ -77,6 +77,31 @@ class Inspect(Case):
         samples.unlink()
         self.assertIn("samples.h5 is missing", self.gaussflow("inspect", "r", "--verify", code=10).stderr)
 
+    def test_names_from_a_file_reach_no_terminal_raw(self):
+        with h5py.File(self.folder / "odd.h5", "w") as file:
+            file["a\x1b[31m"] = np.zeros((3, 2))
+            file["b\x1b[32m"] = np.zeros((3, 2))
+            file["names"] = ["x\x1b[33m", "y"]
+            file.attrs["who\x1b[34m"] = 1
+        for verb in (("inspect", "odd.h5"), ("import", "odd.h5", "-o", "o.h5"), ("import", "odd.h5:/c", "-o", "o.h5")):
+            done = self.gaussflow(*verb, code=None)
+            self.assertNotIn("\x1b", done.stdout + done.stderr)
+            self.assertIn("\\x1b[31m", done.stdout + done.stderr)
+
+    def test_a_narrow_terminal_is_filled_and_not_passed(self):
+        self.write("c.yaml", "flow: svgd\ntarget: banana\nparticles: 50\nstep: 2\nseed: 1\n")
+        self.gaussflow("run", "c.yaml", "-o", "r", "-q")
+
+        def picture(columns):
+            text = self.gaussflow("inspect", "r", env={"COLUMNS": str(columns)}).stdout
+            return text[text.index("mean         sd"):].splitlines()
+        for columns in (36, 40, 60):
+            widths = [len(line) for line in picture(columns)]
+            self.assertLessEqual(max(widths), columns)
+            self.assertGreaterEqual(max(widths), min(columns, 68) - 2)
+        self.assertEqual(picture(80), picture(200))
+        self.assertIn("  |" + 64 * " " + "|", picture(80))
+
 
 if __name__ == "__main__":
     unittest.main()

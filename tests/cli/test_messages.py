@@ -131,6 +131,38 @@ class Messages(Case):
                 self.write("k.yaml", GOOD + f"kernel: {{{key}: {value}}}\n")
                 self.gaussflow("run", "k.yaml", "-o", f"{key}{value}", "-q", "--set", "particles.dtype=fp64")
 
+    def test_the_right_form_of_a_nested_key_is_said(self):
+        rest = "particles: 20\nseed: 1\n"
+        flow, target = "flow: svgd\n", "target: banana\n"
+        for text, words in ((target + "flow: {svgd: {precondition: none}}\n", ["m.yaml:2:8: unknown key 'svgd' in flow", "write flow: {type: svgd, …}, its keys beside it"]),
+                            (flow + "target: {type: gaussian, mean: [0, 0]}\n", ["m.yaml:2:10: target has no type", "write target: {gaussian: {…}}, its keys inside"]),
+                            (flow + target + "step: {adam: {size: 0.1}}\n", ["unknown key 'adam' in step", "did you mean 'method: adam'?"]),
+                            (flow + target + "step_sise: 0.1\n", ["unknown key 'step_sise'", "did you mean 'step.size'?"]),
+                            (flow + target + "sise: 0.1\n", ["did you mean 'step.size'?"]),
+                            (flow + target + "kernel: {step: 3}\n", ["unknown key 'step' in kernel", "'step' is a section of its own, a level further out"])):
+            self.write("m.yaml", text + rest)
+            self.refuses("validate", "m.yaml", code=3, words=words)
+
+    def test_a_flag_is_named_as_it_was_typed(self):
+        self.write("m.yaml", "flow: svgd\ntarget: banana\nparticles: 20\nseed: 1\n")
+        for flags, words in ((("--device", "tpu"), ["--device tpu: compute.device must be", "| --device tpu\n", "         ^~~\n"]),
+                             (("--checkpoint-every", "5x"), ["--checkpoint-every 5x: checkpoint.every must be"]),
+                             (("--threads", "99999"), ["--threads 99999: compute.threads must be in [1, 4096]"]),
+                             (("--set", "step.sise=3"), ["--set step.sise=3: unknown key 'sise'"])):
+            done = self.refuses("validate", "m.yaml", *flags, code=3, words=words)
+            self.assertEqual("--set" in done.stderr, "--set" in flags)
+        for flags in (("--steps", "9000000000000000"), ("--seed", "9223372036854775807")):
+            done = self.gaussflow("run", "m.yaml", *flags, "--dry-run", code=3 if flags[0] == "--steps" else None)
+            self.assertNotIn("--set", done.stderr)
+
+    def test_labels_of_one_class_and_counts_of_one(self):
+        self.write_h5("l.h5", X=np.random.default_rng(0).normal(size=(30, 2)), y=np.ones(30))
+        self.write("m.yaml", "flow: svgd\ntarget: {logistic: l.h5}\nparticles: 1\nstep: 1\nseed: 1\n")
+        done = self.gaussflow("run", "m.yaml", "-o", "r")
+        self.assertIn("note: l.h5:/y holds 30 labels, all of one class: nothing tells classes apart, only the prior bounds the coefficients\n", done.stderr)
+        self.assertIn("1 particle after 1 step of svgd onto logistic\n", done.stderr)
+        self.assertNotIn(" 1 particles", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

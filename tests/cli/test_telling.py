@@ -152,6 +152,48 @@ class Watching(Case):
             for quiet in ((), ("-q",)):
                 self.refuses(*verb, *quiet, "--progress", "bra", code=2, words=["--progress", "did you mean 'bar'"])
 
+    def test_keys_that_change_nothing_are_said(self):
+        """A warning, not an error: a file may be written for several steppers, set one after the other."""
+        rng = np.random.default_rng(0)
+        self.write_h5("y.h5", samples=rng.normal(size=(40, 2)))
+        mmd = "flow: {type: mmd%s}\ntarget: {samples: {file: y.h5, batch: %d}}\nparticles: 20\nstep: {count: 2%s}\nseed: 1\n%s"
+
+        def warned(name, text, *flags):
+            self.write(f"{name}.yaml", text)
+            done = self.gaussflow("validate", f"{name}.yaml", *flags, "--json")
+            return [w for w in json.loads(done.stdout)["warnings"] if "no effect" in w]
+
+        def one(name, text, message, *flags):
+            found = warned(name, text, *flags)
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(message, found[0])
+        one("mu", mmd % ("", 40, ", method: adam, mu: 0.9", ""),
+            "mu.yaml:4:32: step.mu has no effect: it is for step.method momentum, here it is adam\n    4 | step:")
+        one("auto", mmd % ("", 40, ", epsilon: 0.1", ""), "step.epsilon has no effect: it is for step.method adagrad, rmsprop or adam, here it is euler")
+        one("set", mmd % ("", 40, ", method: momentum, mu: 0.9", ""), "momentum, here it is nesterov", "--set", "step.method=nesterov")
+        one("kappa", mmd % ("", 40, "", "compute: {kappa: 4}\n"), "compute.kappa has no effect: it is for compute.reduction reweight, here it is auto, which never chooses that")
+        one("refresh", mmd % ("", 40, "", "kernel: {tau: 2, refresh: 5}\n"), "kernel.refresh has no effect: tau is fixed at 2, no rule chooses it")
+        one("off", mmd % (", noise: {schedule: linear}", 40, "", ""), "flow.noise.schedule has no effect: size is 0, there is no noise")
+        one("k0", mmd % (", noise: {size: 1, k0: 3}", 40, "", ""), "flow.noise.k0 has no effect: it is for schedule inverse_sqrt")
+        self.assertEqual(len(warned("equal", mmd % (", anneal: {from: 4, to: 4}", 40, "", ""))), 2)
+        for name, text, flags in (("plain", mmd % ("", 40, "", ""), ()),
+                                  ("right", mmd % (", noise: {size: 1, schedule: inverse_sqrt, k0: 3}", 40, ", method: momentum, mu: 0.9", "compute: {reduction: reweight, kappa: 4}\n"), ()),
+                                  ("autograd", mmd % (", gradient: autograd", 40, "", "compute: {kappa: 4}\n"), ()),
+                                  ("whitened", "flow: svgd\ntarget: banana\nparticles: 20\nkernel: {tau: 2, refresh: 5}\nstep: 2\nseed: 1\n", ()),
+                                  ("auto2", mmd % ("", 40, "", "kernel: {tau: 2, refresh: auto}\n"), ())):
+            self.assertEqual(warned(name, text, *flags), [], name)
+        # The resolved config names every key at its default; and what was said is in the log.
+        self.write("m.yaml", mmd % ("", 41, ", mu: 0.9", "kernel: 2\n"))
+        done = self.gaussflow("run", "m.yaml", "-o", "r", "-q")
+        batch = "target.samples.batch = 41 has no effect: the data have 40 rows, and every step sees all of them"
+        self.assertIn(f"note: {batch}\n", done.stderr)
+        log = [json.loads(line) for line in (self.folder / "r/log.jsonl").read_text().splitlines()]
+        self.assertIn(batch, [line["text"] for line in log if line["event"] == "note"])
+        self.assertTrue(any("step.mu has no effect" in line["text"] for line in log if line["event"] == "warning"))
+        self.assertNotIn("no effect", self.gaussflow("resume", "r", "--extend-by", "1").stderr.replace(batch, ""))
+        again = self.gaussflow("run", "r/config.resolved.yaml", "-o", "again", "-q")
+        self.assertEqual(again.stderr.count("no effect"), 2, again.stderr)  # mu and the batch, as before
+
 
 if __name__ == "__main__":
     unittest.main()

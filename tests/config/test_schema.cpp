@@ -179,7 +179,7 @@ TEST_CASE("typed: a bare name or a map with its type") {
   CHECK(mentions(flow("{anneal: 1}"), "flow.type is missing"));
   CHECK(mentions(flow("{type: [mmd]}"), "flow must be one of mmd or svgd, got a list"));
   CHECK(mentions(flow("{type: mmf}"), "run.yaml:2:14: unknown flow 'mmf'"));
-  CHECK(mentions(flow("{svgd: {weighted: yes}}"), "flow.type is missing"));
+  CHECK(mentions(flow("{svgd: {weighted: yes}}"), "unknown key 'svgd' in flow"));
 }
 
 TEST_CASE("what was chosen can be built") {

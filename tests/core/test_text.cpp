@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 using namespace gaussflow;
 
@@ -52,4 +53,13 @@ TEST_CASE("a missing file is suggested from its neighbours, with its folder") {
   CHECK(file_suggestion(folder / "other.yaml") == "");
   CHECK(file_suggestion(folder / "nowhere/quickstart.yaml") == "");
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("one is not many, nan has no sign, and no control character is shown") {
+  CHECK(counted(1, "particle") == "1 particle");
+  CHECK(counted(0, "step") == "0 steps");
+  CHECK(counted(20, "row") == "20 rows");
+  CHECK(number_text(-std::numeric_limits<double>::quiet_NaN()) == "nan");
+  CHECK(number_text(-std::numeric_limits<double>::infinity()) == "-inf");
+  CHECK(printable_lines("a\x1b[31m\nb\t\r\xff \xc3\xa9") == "a\\x1b[31m\nb\t\\x0d\\xff \xc3\xa9");
 }

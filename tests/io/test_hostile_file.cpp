@@ -3,17 +3,22 @@
 #include "gaussflow/io/durable.hpp"
 #include "gaussflow/io/sample_file.hpp"
 
+#include "io/crash_guard.hpp"
 #include "io/hdf5_maker.hpp"
 #include "io/refusal.hpp"
 #include "io/support.hpp"
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cmath>
+#include <ctime>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -194,6 +199,64 @@ TEST_CASE("another process's lock on the file does not keep us from reading") {
   const io::Descriptor held = io::open_regular(folder / "a.h5");
   REQUIRE(flock(held.value(), LOCK_EX) == 0);
   CHECK(io::read_samples({folder / "a.h5", ""}).samples.size(0) == 2);
+}
+
+/// Exit code of `read` in a process of its own, what it says in `said`, under a guard of 0.2 s of processor time.
+int guarded(const std::filesystem::path& file, std::string& said, const std::function<void()>& read) {
+  const std::filesystem::path heard = file.string() + ".stderr";
+  const int code = in_child([&] {
+    dup2(open(heard.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600), STDERR_FILENO);
+    const io::CrashGuard guard(file, 0.2);
+    read();
+    return 0;
+  });
+  said = bytes_of(heard);
+  return code;
+}
+
+TEST_CASE("a reading without end is an error about the file, waiting and long data are not") {
+  const Folder folder;
+  const auto file = folder / "a.h5";
+  Maker(file).doubles("/x", {4, 2});
+  std::string said;
+  volatile bool forever = true;
+  CHECK(guarded(file, said, [&] {
+          const io::CrashGuard inner(folder / "inner.h5");
+          while (forever) {
+          }
+        }) == static_cast<int>(ExitCode::input));
+  CHECK_MESSAGE(
+      said == "gaussflow: " + file.string() +
+                  ": the HDF5 library came to no end in reading it, in 0.2 s of processor time; the file is damaged, "
+                  "copy or download it again. If h5dump can read it, h5repack makes a sound copy\n",
+      said);
+  CHECK(guarded(file, said, [&] {
+          usleep(500'000);
+          io::CrashGuard::expect(1e9);
+          for (const std::clock_t end = std::clock() + CLOCKS_PER_SEC / 2; std::clock() < end;) {
+          }
+          io::read_samples({file, "/x"});
+        }) == 0);
+  CHECK(said.empty());
+}
+
+TEST_CASE("a heap of texts that leads HDF5 in a circle is refused, or read where its library sees through it") {
+  const Folder folder;
+  const auto file = folder / "a.h5";
+  {
+    Maker make(file);
+    make.doubles("/x", {20, 2});
+    const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(text, H5T_VARIABLE);
+    const std::array names{"a", "b"};
+    make.dataset("/names", {2}, text, text, names.data());
+  }
+  const std::size_t heap = bytes_of(file).find("GCOL");
+  REQUIRE(heap != std::string::npos);
+  flip(file, 8 * (heap + 24));  // the length of the first text, 1 -> 0: 1.10.8 takes what follows for an object of no bytes
+  std::string said;
+  const int code = guarded(file, said, [&] { io::read_samples({file, "/x"}); });
+  CHECK((code == 0 || (code == 4 && holds(said, "came to no end"))));
 }
 
 TEST_CASE("a flipped bit in the numbers of our own file is found") {

@@ -3,6 +3,7 @@
 #include "gaussflow/io/array_file.hpp"
 #include "gaussflow/io/checkpoint.hpp"
 #include "gaussflow/io/sample_file.hpp"
+#include "gaussflow/io/verify.hpp"
 
 #include "io/hdf5_maker.hpp"
 #include "io/refusal.hpp"
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 using namespace gaussflow;
@@ -214,4 +216,23 @@ TEST_CASE("without a dataset: /samples, the only candidate, or a list") {
   const auto written = io::write_checkpoint(folder.path(), checkpoint);
   CHECK_REFUSED(written, "", "gaussflow-checkpoint", "no /samples", "/state/particles");
   CHECK(io::read_samples({written, "/state/particles"}).samples.size(0) == 7);
+}
+
+/// Bytes that this process has read so far.
+double bytes_read() {
+  std::ifstream in("/proc/self/io");
+  std::string name;
+  double bytes = -1;
+  in >> name >> bytes;
+  return name == "rchar:" ? bytes : -1;
+}
+
+TEST_CASE("verifying reads a file once for its seal and once for its numbers, however many arrays it has") {
+  const Folder folder;
+  const auto file = folder / "a.h5";
+  io::write_samples(file, at::ones({50000, 4}, at::kDouble), {}, {}, {});
+  const double before = bytes_read();
+  REQUIRE(before >= 0);
+  CHECK(io::verify_file(file).verified == std::vector<std::string>{"seal", "/samples", "/weights"});
+  CHECK((bytes_read() - before) / static_cast<double>(std::filesystem::file_size(file)) < 2.2);
 }

@@ -82,6 +82,16 @@ TEST_CASE("a first row without numbers names the columns") {
   CHECK(holds(stan.notes.at(0), "lp__, accept_stat__"));
 }
 
+TEST_CASE("columns of one name are told, and refused where the name is used") {
+  Table table;
+  const SampleFile read = table.read("a,b,a\n1,2,3\n4,5,6\n");
+  CHECK(read.samples.size(1) == 3);
+  REQUIRE(read.notes.size() == 2);  // and fewer rows than columns
+  CHECK(holds(read.notes[0], "several columns are called 'a'"));
+  CHECK(holds(table.refusal("w,b,w\n1,2,3\n", {.weights = "w"}), "several columns 'w': which of them holds the weights?"));
+  CHECK(table.read("a,b,a\n1,2,3\n1,2,3\n1,2,3\n", {.weights = "b"}).samples.size(1) == 2);
+}
+
 TEST_CASE("what is no table of numbers is refused with line and column") {
   Table table;
   CHECK(holds(table.refusal("1,2\n3\n"), ":2: 1 fields, 2 are needed as in line 1"));

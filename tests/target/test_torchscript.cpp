@@ -2,10 +2,16 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <torch/script.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
+#include <iostream>
+#include <iterator>
+#include <sstream>
 
 #undef CHECK
 #include <doctest/doctest.h>
@@ -189,4 +195,29 @@ TEST_CASE("the record is the digest of the file") {
   CHECK(a == make_target(target_of((scratch() / "copy.pt").string()))->record());
   CHECK_FALSE(a == make_target(target_of(script("digest_b", law + "\n")))->record());
   CHECK(a.digest.size() == 64);
+}
+
+TEST_CASE("what a model prints goes to standard error") {
+  const std::string file = script("talks", R"(
+def log_prob(self, x):
+    print("at", x.size(0))
+    return -0.5 * x.square().sum(1)
+)");
+  const auto heard = scratch() / "talks.stderr";
+  std::ostringstream out;
+  std::fflush(stderr);
+  const int kept = dup(STDERR_FILENO);
+  const int to = open(heard.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  dup2(to, STDERR_FILENO);
+  std::streambuf* const before = std::cout.rdbuf(out.rdbuf());
+  const auto target = make_target(target_of(file));
+  target->density(at::zeros({7, 2}), {});
+  std::cout.rdbuf(before);
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  close(to);
+  std::ifstream in(heard);
+  const std::string said((std::istreambuf_iterator<char>(in)), {});
+  CHECK(contains(said, "at 7\n"));
+  CHECK(out.str().empty());
 }

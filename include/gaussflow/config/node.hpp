@@ -2,6 +2,9 @@
 /// A strict view of YAML: what a person wrote and where. Everything yaml-cpp would silently accept (duplicate keys, a second
 /// document, merge keys, octal numbers, cycles, invalid UTF-8) is refused here, once.
 
+#include "gaussflow/core/text.hpp"
+
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -77,6 +80,13 @@ class Diagnostics {
   [[nodiscard]] Scope within(std::size_t index);
   /// "kernel.tau" in the section kernel; the section itself when `key` is empty; "the config" at the root.
   std::string path(std::string_view key = {}) const;
+  /// Remembers a key of the root, when it is the root that is read: what stands too deep is told from what is unknown.
+  void note_outermost(const std::string& key) {
+    if (levels_.empty()) outermost_.push_back(key);
+  }
+  bool is_outermost(const std::string& key) const {
+    return !levels_.empty() && std::find(outermost_.begin(), outermost_.end(), key) != outermost_.end();
+  }
   /// " in kernel", " in flow (mmd)"; empty at the root.
   std::string in_section() const;
 
@@ -95,6 +105,7 @@ class Diagnostics {
   std::size_t count_ = 0;
   std::vector<std::string> warnings_;
   std::vector<Level> levels_;
+  std::vector<std::string> outermost_;
 };
 
 class Diagnostics::Scope {
@@ -120,10 +131,11 @@ Node load_yaml(const std::filesystem::path& file);
 /// Sets one dotted key, "kernel.tau=2" or "target.gaussian.mean=[1, -.2]"; relative paths in the value are relative to
 /// `directory`. A map in braces replaces what was there; a scalar or list set on a map stands for its main key, and a
 /// shorthand on the way (`flow: mmd`, then flow.gradient=…) keeps its value (Node::Entry). The last of two --set wins.
+///
+/// `flag`: an option of the command line that stands for this key ("--seed"), which messages show in place of --set.
 void apply_override(Node& root, const std::string& assignment, const std::filesystem::path& directory,
-                    Diagnostics& diagnostics);
+                    Diagnostics& diagnostics, const std::string& flag = "");
 
-/// A text from outside as a message may show it: control and invisible characters escaped, cut after `limit` characters.
-std::string printable(std::string_view text, std::size_t limit = 80);
+using gaussflow::printable;
 
 }  // namespace gaussflow::config

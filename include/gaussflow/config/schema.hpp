@@ -23,6 +23,15 @@
 
 namespace gaussflow::config {
 
+/// Warns of a key that is set and changes nothing here: not an error, because a file may be written for several values of
+/// what makes it idle, set one after the other. At its default it says nothing: a resolved config names every key.
+template <class T, class V>
+void warn_if_idle(const T& object, V T::*member, const Node& map, const std::string& key, const std::string& reason,
+                  Diagnostics& diagnostics) {
+  if (const Node::Entry* entry = map.entry(key); entry && object.*member != T{}.*member)
+    diagnostics.warning(entry->mark, diagnostics.path(key) + " has no effect: " + reason);
+}
+
 template <class T>
 class Schema {
  public:

@@ -36,6 +36,10 @@ struct StepOptions {
 };
 const config::Schema<StepOptions>& step_schema();
 
+/// Warns of keys in `map` (the section as written) that are for other steppers than `method`.
+void warn_of_other_steppers(const StepOptions& options, Method method, const config::Node& map,
+                            config::Diagnostics& diagnostics);
+
 /// What a step may ask for. `velocity` sees the whole cloud moved to y (its sources too); all evaluations within one step
 /// share minibatch and noise. `energy` is the flow's functional at y, empty when it has none.
 struct StepField {

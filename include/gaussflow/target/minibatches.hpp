@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gaussflow {
@@ -25,6 +26,9 @@ class Minibatches {
   std::int64_t batch_;
   std::shared_ptr<Epoch> epoch_;
 };
+
+/// What to tell of a batch that holds all the rows and more; empty of a smaller one.
+std::string batch_note(std::int64_t batch, std::int64_t rows, const std::string& key);
 
 /// Minibatches of a weighted cloud by systematic resampling: a batch has exactly `batch` indices of equal weight, index j is
 /// in it batch · w_j times on average over the draws, and over an epoch of ceil(n / batch) steps as evenly as integers

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 namespace gaussflow {
@@ -60,7 +61,7 @@ std::vector<double> signs(const DataRef& ref, const DataRef& features, const Ten
   std::vector<double> y = to_vector(io::read_labels(ref));
   if (const auto count = static_cast<std::int64_t>(y.size()); count != x.size(0))
     throw InputError(fmt::format(
-        "{} holds {} labels but {} has shape {}: {}", ref.text(), count, features.text(), shape_text(x),
+        "{} holds {} but {} has shape {}: {}", ref.text(), counted(count, "label"), features.text(), shape_text(x),
         count == x.size(1) ? "if that is [columns, N], set target.transpose: true" : "one label for each row is needed"));
   const bool signs = std::find(y.begin(), y.end(), -1.0) != y.end();
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -99,8 +100,15 @@ class Logistic final : public Target {
     if (o.intercept) design = at::cat({at::ones({rows, 1}, at::kDouble), design}, 1);
     check_there(labels, "y", [&](const io::Hdf5Entry& entry) { return has_rows(entry, rows) || has_rows(entry, columns); });
     const std::vector<double> s = signs(labels, features, x.samples);
+    if (std::adjacent_find(s.begin(), s.end(), std::not_equal_to<>()) == s.end())
+      notes_.push_back(
+          fmt::format("{} holds {}, all of one class: nothing tells classes apart, only the prior bounds the coefficients",
+                      labels.text(), counted(rows, "label")));
     signed_rows_ = Constant(design * tensor_from(s).unsqueeze(1));
     digest_ = Digest().update(x.digest).update(s.data(), s.size() * sizeof(double)).hex();
+    if (o.batch)
+      if (const std::string note = batch_note(*o.batch, rows, "target.logistic.batch"); !note.empty())
+        notes_.push_back(note);
     if (o.batch && *o.batch < rows) batches_.emplace(rows, *o.batch);
     if (o.reference) reference_ = read_reference(*o.reference, dim());
   }

@@ -63,7 +63,10 @@ class Samples final : public Target {
     moments_ = empirical(file_.samples, weights);
     points_ = Constant(file_.samples);
     weights_ = Constant(tensor_from(weights));
-    if (!o.batch || *o.batch >= count) return;
+    if (!o.batch) return;
+    if (const std::string note = batch_note(*o.batch, count, "target.samples.batch"); !note.empty())
+      file_.notes.push_back(note);
+    if (*o.batch >= count) return;
     batch_ = *o.batch;
     if (file_.weights.defined())
       weighted_batches_.emplace(weights, batch_);

@@ -1,5 +1,6 @@
 #include "gaussflow/core/digest.hpp"
 #include "gaussflow/core/error.hpp"
+#include "gaussflow/core/say.hpp"
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/target/formula.hpp"
 
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/jit/runtime/print_handler.h>
 #include <torch/script.h>
 
 #include <filesystem>
@@ -33,9 +35,19 @@ std::string reason(const std::exception& e) {
   return text;
 }
 
+/// A model's print() belongs to the messages: standard output is for what a verb makes.
+void print_to_stderr() {
+  static const bool once = [] {
+    torch::jit::setPrintHandler([](const std::string& text) { say("{}", text); });
+    return true;
+  }();
+  (void)once;
+}
+
 torch::jit::Module load(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file))
     throw InputError(fmt::format("{} does not exist{}", file.string(), file_suggestion(file)));
+  print_to_stderr();
   try {
     torch::jit::Module module = torch::jit::load(file.string(), at::kCPU);
     module.eval();
