@@ -75,9 +75,9 @@ at::ScalarType field_type(const Tensor& k, double tau, std::optional<at::ScalarT
 /// Beyond this the squared distance of two points may leave the range of the type.
 double largest_extent(at::ScalarType compute) { return compute == at::kFloat ? 1e37 : 1e300; }
 
-/// fp64 points in fp32: rounded at this distance from their mean, they move e^-x by up to 4 √x eps, 19 where rows begin to be
-/// evaluated again in fp64.
-constexpr double largest_rounded_spread = 8;
+/// fp64 points in fp32: rounded at a distance R from their mean, they move 2^-t by up to 0.7 √t (1.7 R + √t) eps, 17 where rows
+/// begin to be evaluated again in fp64, beside the 14 or so of any points.
+constexpr double largest_rounded_spread = 1.2;
 
 template <class In>
 bool range_allows(const Tensor& q, const Tensor& k, const GaussSumOptions& options, at::ScalarType compute,
@@ -96,10 +96,8 @@ bool range_allows(const Tensor& q, const Tensor& k, const GaussSumOptions& optio
   }
   if (compute == at::kFloat && q.scalar_type() == at::kDouble && root * of_k.centred > largest_rounded_spread) {
     if (why) {
-      *why = fmt::format(
-          "direct rounds fp64 points to fp32 for √τ max|k − mean| up to {:g}, this problem has {:.3g}; "
-          "compute in fp64",
-          largest_rounded_spread, root * of_k.centred);
+      *why = fmt::format("fp32 would round the points (√τ max|k − mean| is {1:.3g}, up to {0:g} it does not show)",
+                         largest_rounded_spread, root * of_k.centred);
     }
     return false;
   }

@@ -10,7 +10,8 @@ struct Plan {
   Choice choice;
   Frame frame;              ///< of the attention reductions
   AttentionPlan attention;  ///< the same
-  std::string doubt;        ///< why the sum must be checked against the reference before it is returned; empty: no need
+  bool named = false;       ///< an attention reduction was asked for: its sum is checked before it is returned
+  std::string doubt{};      ///< why it was not sure beforehand to hold its bound; empty: it was
 };
 
 /// Throws UnsupportedError when a named reduction, backend or dtype cannot hold its error bound here.
@@ -24,8 +25,8 @@ AttentionPlan attention_plan(Reduction reduction, const Operands& operands, cons
 std::string out_of_range(Reduction reduction, const Operands& operands, const Frame& frame, AttentionPlan& plan,
                          const GaussSumOptions& options);
 
-/// Holds a sum [B, M, C] that the a-priori bound is too coarse for against the reference.
+/// Holds a sum [B, M, C] of a named attention reduction against the reference: all of a small one, 64 rows of a large one.
 /// Throws  UnsupportedError with the error that was found.
-void check_sum(const Plan& plan, const Tensor& s, const Operands& operands, const GaussSumOptions& options);
+void check_sum(const Plan& plan, const Tensor& sums, const Operands& operands, const GaussSumOptions& options);
 
 }  // namespace gaussflow

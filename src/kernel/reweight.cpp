@@ -58,7 +58,7 @@ Reweighted reweight(const Tensor& q, const Tensor& k, const Tensor& v, const Gau
   here.reduction = Reduction::reweight;
   const Plan plan = plan_for(operands, here);
   const Reweighted result = reweight_call(operands, plan.frame, plan.attention);
-  if (!plan.doubt.empty()) check_sum(plan, result.sum(), operands, here);
+  check_sum(plan, result.sum(), operands, here);
   return {operands.restore(result.alpha), operands.restore(result.beta), result.kappa};
 }
 

@@ -201,17 +201,42 @@ TEST_CASE("what direct does not take it refuses with the number") {
   const Tensor wide = q.to(at::kDouble) * 1000, v64 = v.to(at::kDouble);
   CHECK(direct_supports(wide, wide, v64, {}, nullptr));
   CHECK_FALSE(direct_supports(wide, wide, v64, {.compute_dtype = at::kFloat}, &why));
-  CHECK(why.find("up to 8") != std::string::npos);
+  CHECK(why.find("up to 1.2") != std::string::npos);
 }
 
 TEST_CASE("fp64 points in fp32 keep the contract up to the spread that is taken") {
   for (const std::int64_t D : {1, 3, 8}) {
-    const Tensor at_edge = cloud(1, 200, D, at::kDouble).div_(4).add_(7);
+    const Tensor at_edge = cloud(1, 200, D, at::kDouble).div_(40).add_(1.0 / std::sqrt(static_cast<double>(D)));
     const Tensor k = at::cat({at_edge, -at_edge}), v = cloud(3, 400, 2, at::kDouble);
     REQUIRE(direct_supports(k, k, v, {.compute_dtype = at::kFloat}, nullptr));
     const auto want = oracle::sums(k, k, v, oracle::gaussian(1.0));
     CHECK(oracle::contract_error(direct_gauss_sum(k, k, v, 1.0, at::kFloat), want) < 32 * eps(at::kFloat));
   }
+}
+
+TEST_CASE("a few pairs that are far apart keep the contract: nothing averages their errors") {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    for (const double R : {1.0, 3.0, 5.0, 7.0}) {
+      for (int i = 0; i < 400; ++i) {
+        const Tensor q = tensor_from({R + 4.5 + 0.01 * i}, 1, 1).to(type), k = tensor_from({-R, R}, 2, 1).to(type);
+        const Tensor v = at::ones({2, 1}, k.options());
+        const long double x = q.item<double>(), near = x - R, far = x + R;
+        const long double want = std::exp(-near * near / 2) + std::exp(-far * far / 2);
+        const long double got = direct_gauss_sum(q, k, v, 1.0).item<double>();
+        const double found = static_cast<double>(std::abs(got - want) / want) / eps(type);
+        CAPTURE(R);
+        CAPTURE(i);
+        CHECK(found < 32);
+      }
+    }
+  }
+}
+
+TEST_CASE("a pair below the range of the exponential counts where its value brings it back") {
+  const Tensor q = at::zeros({1, 1}, at::kFloat), k = tensor_from({13.3}, 1, 1).to(at::kFloat);
+  const double x = k.item<double>();
+  const double got = direct_gauss_sum(q, k, at::full({1, 1}, 1e38, at::kFloat), 1.0).item<double>();
+  CHECK(got == doctest::Approx(static_cast<double>(1e38F) * std::exp(-x * x / 2)).epsilon(1e-6));
 }
 
 TEST_CASE("empty operands give empty or zero results") {

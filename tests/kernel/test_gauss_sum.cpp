@@ -123,8 +123,11 @@ TEST_CASE("ker-08: a sum over the largest number of fp16") {
       CAPTURE(what);
       if (reduction == Reduction::direct && contract::eps(dtype) > 1e-6) continue;
       const double tolerance = dtype == at::kDouble ? 1e-9 : 12 * contract::eps(dtype);
-      check_close(gauss_sum(q, k, ones(70000), {.reduction = reduction, .compute_dtype = dtype}), {70000, 42457.1462},
-                  tolerance);
+      const GaussSumOptions options{.reduction = reduction, .compute_dtype = dtype};
+      if (reduction == Reduction::prescale && dtype == at::kDouble)  // equal keys: each block rounds alike, 282 eps in all
+        CHECK_THROWS_AS(gauss_sum(q, k, ones(70000), options), UnsupportedError);
+      else
+        check_close(gauss_sum(q, k, ones(70000), options), {70000, 42457.1462}, tolerance);
     }
   const Tensor half = gauss_sum(q.to(at::kHalf), k.to(at::kHalf), ones(70000).to(at::kHalf), {});
   CHECK((half.scalar_type() == at::kFloat));
@@ -248,7 +251,8 @@ TEST_CASE("the choice is the evaluation, says why, and depends on the operands a
   const Tensor x = cloud(100, 2, 0), v = cloud(100, 1, 1);
   CHECK(choose(x, x, v, {}).reduction == Reduction::direct);
   CHECK((choose(x, x, v, {}).compute_dtype == at::kDouble));
-  const Choice half = choose(x, x, v, {.compute_dtype = at::kHalf});
+  const Tensor x32 = x.to(at::kFloat);
+  const Choice half = choose(x32, x32, v.to(at::kFloat), {.compute_dtype = at::kHalf});
   CHECK((half.compute_dtype == at::kFloat));
   CHECK(half.reason == "fp16 brings no speed on the CPU");
   CHECK(choose(x, x, v, {.tau = .1, .reduction = Reduction::prescale}).reduction == Reduction::prescale);

@@ -50,7 +50,7 @@ HWY_INLINE void compensated_row(const Exp2Neg<LanesOf<T>>& exp2_neg, const Block
   const V low = hn::MulAdd(t.high, hn::Set(d, block.scale_low), hn::MulAdd(t.low, scale, hn::MulSub(t.high, scale, high)));
   const V end = hn::Set(d, largest_exponent<T>);
   const auto in_range = hn::Lt(high, end);
-  const V phi = exp2_neg(hn::Min(end, high), [&](V h) { return hn::Add(h, hn::IfThenElseZero(in_range, low)); });
+  const V phi = exp2_neg.corrected(hn::Min(end, high), [&](V h) { return hn::Add(h, hn::IfThenElseZero(in_range, low)); });
   hn::Store(phi, d, tile);
 }
 

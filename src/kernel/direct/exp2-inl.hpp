@@ -8,7 +8,7 @@
 //            gives 0 where 2^-t is below the range, without a compare.
 //   AVX2     fp32: K = 8, degree 3 (2.5e-8).
 //   others   K = 1, degree 5 (9.1e-8) or 11 (3.4e-18).
-// Without vscalef the exponent is added as an integer, which gives 0 at t = 127 (1023): no larger t may come in.
+// Without vscalef the exponent is added as an integer, which reaches down to t = 127 (1023): no larger t may come in.
 //
 // The coefficients are minimax in relative error with constant term 1, so 2^0 is exactly 1. NaN stays NaN.
 
@@ -34,11 +34,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// 2^-t is 0 from here on in T: where t may be larger, the caller clamps to it.
 template <class T>
-inline constexpr T largest_exponent = GAUSSFLOW_AVX512 ? (sizeof(T) == 4 ? 200 : 1100) : (sizeof(T) == 4 ? 127 : 1023);
-
-/// Whether larger ones are right too, up to 1e12.
-template <class T>
-inline constexpr bool any_exponent = GAUSSFLOW_AVX512;
+inline constexpr T largest_exponent = GAUSSFLOW_AVX512 ? (sizeof(T) == 4 ? 200 : 1100)
+                                                       : (sizeof(T) == 4 ? T(126.5) : T(1022.5));
 
 #if GAUSSFLOW_AVX512
 
@@ -56,19 +53,16 @@ alignas(64) inline constexpr double exp2_table_f64[16] = {
 };
 
 template <class D>
-struct Exp2Neg;
+struct Exp2Parts;
 
 template <class D>
-requires(sizeof(hn::TFromD<D>) == 4) struct Exp2Neg<D> {
+requires(sizeof(hn::TFromD<D>) == 4) struct Exp2Parts<D> {
   using V = hn::Vec<D>;
-  explicit Exp2Neg(D d) : low(hn::Load(d, exp2_table_f32)), high(hn::Load(d, exp2_table_f32 + 16)) {}
+  static constexpr float magic = 393216.0f;  // 1.5 · 2^18: last bit 1/32
+  explicit Exp2Parts(D d) : low(hn::Load(d, exp2_table_f32)), high(hn::Load(d, exp2_table_f32 + 16)) {}
 
-  HWY_INLINE V operator()(V t) const {
+  HWY_INLINE V join(V y, V n, V h) const {
     const D d;
-    const V magic = hn::Set(d, 393216.0f);  // 1.5 · 2^18: last bit 1/32
-    const V y = hn::Sub(magic, t);
-    const V n = hn::Sub(y, magic);
-    const V h = hn::Add(t, n);
     const V root = V{_mm512_permutex2var_ps(low.raw, _mm512_castps_si512(y.raw), high.raw)};
     V p = hn::MulAdd(h, hn::Set(d, 0.24022649737573126f), hn::Set(d, -0.69315732977313198f));
     p = hn::MulAdd(p, h, hn::Set(d, 1.0f));
@@ -78,21 +72,13 @@ requires(sizeof(hn::TFromD<D>) == 4) struct Exp2Neg<D> {
 };
 
 template <class D>
-requires(sizeof(hn::TFromD<D>) == 8) struct Exp2Neg<D> {
+requires(sizeof(hn::TFromD<D>) == 8) struct Exp2Parts<D> {
   using V = hn::Vec<D>;
-  explicit Exp2Neg(D d) : low(hn::Load(d, exp2_table_f64)), high(hn::Load(d, exp2_table_f64 + 8)) {}
+  static constexpr double magic = 422212465065984.0;  // 1.5 · 2^48: last bit 1/16
+  explicit Exp2Parts(D d) : low(hn::Load(d, exp2_table_f64)), high(hn::Load(d, exp2_table_f64 + 8)) {}
 
-  HWY_INLINE V operator()(V t) const {
-    return operator()(t, [](V h) { return h; });
-  }
-  /// The fraction passes through `correct`, which may add what t lacks.
-  template <class F>
-  HWY_INLINE V operator()(V t, const F& correct) const {
+  HWY_INLINE V join(V y, V n, V h) const {
     const D d;
-    const V magic = hn::Set(d, 422212465065984.0);  // 1.5 · 2^48: last bit 1/16
-    const V y = hn::Sub(magic, t);
-    const V n = hn::Sub(y, magic);
-    const V h = correct(hn::Add(t, n));
     const V root = V{_mm512_permutex2var_pd(low.raw, _mm512_castpd_si512(y.raw), high.raw)};
     V p = hn::MulAdd(h, hn::Set(d, 0.00015403348281360884665), hn::Set(d, -0.0013333818526483619751));
     p = hn::MulAdd(p, h, hn::Set(d, 0.0096181291121920692372));
@@ -108,21 +94,15 @@ requires(sizeof(hn::TFromD<D>) == 8) struct Exp2Neg<D> {
 #else
 
 template <class D>
-struct Exp2Neg {
+struct Exp2Parts {
   using V = hn::Vec<D>;
   using T = hn::TFromD<D>;
-  explicit Exp2Neg(D) {}
+  static constexpr bool f32 = sizeof(T) == 4;
+  static constexpr T magic = f32 ? T(12582912.0) : T(6755399441055744.0);  // 1.5 · 2^23, 1.5 · 2^52
+  explicit Exp2Parts(D) {}
 
-  HWY_INLINE V operator()(V t) const {
-    return operator()(t, [](V h) { return h; });
-  }
-  template <class F>
-  HWY_INLINE V operator()(V t, const F& correct) const {
+  HWY_INLINE V join(V y, V, V h) const {
     const D d;
-    constexpr bool f32 = sizeof(T) == 4;
-    const V magic = hn::Set(d, f32 ? T(12582912.0) : T(6755399441055744.0));  // 1.5 · 2^23, 1.5 · 2^52
-    const V y = hn::Sub(magic, t);
-    const V h = correct(hn::Add(t, hn::Sub(y, magic)));
     V p;
     if constexpr (f32) {
       p = hn::MulAdd(h, hn::Set(d, T(-0.001326472714007201332)), hn::Set(d, T(0.0096715126399564551514)));
@@ -156,16 +136,14 @@ alignas(32) inline constexpr std::int32_t exp2_table_eight[8] = {0x3f800000, 0x3
                                                                  0x3f7504f3, 0x3f75672a, 0x3f7744fd, 0x3f7ac0c7};
 
 template <class D>
-requires(sizeof(hn::TFromD<D>) == 4) struct Exp2Neg<D> {
+requires(sizeof(hn::TFromD<D>) == 4) struct Exp2Parts<D> {
   using V = hn::Vec<D>;
   using I = hn::RebindToSigned<D>;
-  explicit Exp2Neg(D) : table(hn::Load(I(), exp2_table_eight)) {}
+  static constexpr float magic = 1572864.0F;  // 1.5 · 2^20: last bit 1/8
+  explicit Exp2Parts(D) : table(hn::Load(I(), exp2_table_eight)) {}
 
-  HWY_INLINE V operator()(V t) const {
+  HWY_INLINE V join(V y, V, V h) const {
     const D d;
-    const V magic = hn::Set(d, 1572864.0F);  // 1.5 · 2^20: last bit 1/8
-    const V y = hn::Sub(magic, t);
-    const V h = hn::Add(t, hn::Sub(y, magic));
     V p = hn::MulAdd(h, hn::Set(d, -0.055496221830451643F), hn::Set(d, 0.240257629784441592F));
     p = hn::MulAdd(p, h, hn::Set(d, -0.69314721426012836F));
     p = hn::MulAdd(p, h, hn::Set(d, 1.0F));
@@ -180,6 +158,31 @@ requires(sizeof(hn::TFromD<D>) == 4) struct Exp2Neg<D> {
 #endif
 
 #endif
+
+template <class D>
+struct Exp2Neg : Exp2Parts<D> {
+  using V = hn::Vec<D>;
+  using Exp2Parts<D>::Exp2Parts;
+
+  HWY_INLINE V operator()(V t) const {
+    return corrected(t, [](V h) { return h; });
+  }
+  /// The fraction passes through `correct`, which may add what t lacks.
+  template <class F>
+  HWY_INLINE V corrected(V t, const F& correct) const {
+    const V magic = hn::Set(D(), Exp2Parts<D>::magic);
+    const V y = hn::Sub(magic, t);
+    const V n = hn::Sub(y, magic);
+    return this->join(y, n, correct(hn::Add(t, n)));
+  }
+  /// 2^-(t scale); the product is not rounded.
+  HWY_INLINE V operator()(V t, V scale) const {
+    const V magic = hn::Set(D(), Exp2Parts<D>::magic);
+    const V y = hn::NegMulAdd(t, scale, magic);
+    const V n = hn::Sub(y, magic);
+    return this->join(y, n, hn::MulAdd(t, scale, n));
+  }
+};
 
 }  // namespace gaussflow::direct::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -63,7 +63,6 @@ struct Block {
   int groups;
   T scale;         ///< turns squared distances of packed points into the profile's argument
   T scale_low;     ///< what scale lacks (compensated kernel)
-  bool scaled;     ///< they are that argument already (small kernels)
   T* tile;         ///< scratch of tile_size<T> entries (tiled kernels)
   double* totals;  ///< [group][output][4], added to
 };

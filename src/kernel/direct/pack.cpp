@@ -14,13 +14,6 @@ namespace {
 constexpr long double log2e = 1.4426950408889634073599L;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Rounding scaled coordinates at this distance from their mean moves 2^-t by up to 4 √t eps: 22 where rows begin to be
-/// evaluated again (sum.cpp). In fp32 Φ ends at 11.2.
-constexpr double scaled_extent = 8;
-
-/// Farther from the mean of scaled keys every Φ is 0, and the exponential needs squares below 1e12.
-constexpr double far_away = 1e5;
-
 /// The profile's argument is this times ‖q − k‖² (profiles-inl.hpp).
 long double argument_factor(Profile profile, long double tau) {
   switch (profile) {
@@ -108,20 +101,17 @@ Frame frame_of(const Problem<In>& p, std::int64_t batch, int threads) {
   const bool rounds = !std::is_same_v<Compute, In>;
   const bool mean_in_values = p.kind != Kind::sum && !small;
   std::vector<double> origin(p.D, 0.0), mean(origin);
-  double extent = infinity;
-  if (small || rounds || mean_in_values) {
+  if (rounds || mean_in_values) {
     const std::vector<Range> ranges = ranges_of(p.k, batch, p.N, p.D, threads);
-    extent = extent_of(ranges, p.N);
-    if (extent < infinity) {
+    if (extent_of(ranges, p.N) < infinity) {
       for (std::int64_t i = 0; i < p.D; ++i) mean[i] = ranges[i].sum / static_cast<double>(p.N);
     }
   }
   const double root = static_cast<double>(std::sqrt(factor));
-  if (small && extent * root <= scaled_extent) return {true, true, mean, root, 1.0, 0.0, {}};
   const double scale = std::exp2(std::round(std::log2(root)));
   const long double argument_scale = factor / (scale * scale);
   const double high = static_cast<double>(argument_scale);
-  return {small, false, rounds ? mean : origin, scale, high, static_cast<double>(argument_scale - high), mean};
+  return {small, rounds ? mean : origin, scale, high, static_cast<double>(argument_scale - high), mean};
 }
 
 /// Calls f with the function (n, channel) → value that is packed for this kind of sum.
@@ -185,7 +175,7 @@ KeyStore<T> pack_keys(const Problem<In>& p, std::int64_t batch, int threads) {
         for (int i = 0; i < dim; ++i, point += width) {
           const In* x = p.k.at(batch, first) + i * p.k.column;
           const double centre = store.frame.centre[i], scale = store.frame.scale;
-          if (std::is_same_v<T, In> && !store.frame.scaled) {  // exact in T, and twice as fast
+          if (std::is_same_v<T, In>) {  // exact in T, and twice as fast
             for (int lane = 0; lane < present; ++lane)
               point[lane] = static_cast<T>(x[lane * p.k.row]) * static_cast<T>(scale);
           } else {
@@ -216,9 +206,7 @@ void pack_queries(const Array<In>& q, std::int64_t batch, std::int64_t first, st
     for (int r = 0; r < group_size; ++r) {
       const In* x = q.at(batch, first + std::min(g * group_size + r, count - 1));
       for (std::int64_t i = 0; i < dim; ++i) {
-        double value = (x[i * q.column] - frame.centre[i]) * frame.scale;
-        if (frame.scaled) value = value > far_away ? far_away : value < -far_away ? -far_away : value;  // NaN stays
-        out[i * group_size + r] = static_cast<T>(value);
+        out[i * group_size + r] = static_cast<T>((x[i * q.column] - frame.centre[i]) * frame.scale);
       }
     }
   }

@@ -12,12 +12,10 @@ namespace gaussflow::direct {
 /// Packed coordinates are (x − centre) · scale, formed in fp64 and rounded once. The frame depends on the keys of the batch
 /// alone, so that a row cannot depend on other queries.
 struct Frame {
-  bool small;   ///< the small kernels take it
-  bool scaled;  ///< squared distances of packed points are the exponent itself
-  /// Scaled: the mean of the keys and √(τ/2 log₂e). Otherwise scale is a power of two and, where Compute is the input's own
-  /// type, the centre 0: nothing is rounded at all.
+  bool small;  ///< the small kernels take it
+  /// The mean of the keys where points are rounded to another type. Otherwise 0: nothing is rounded at all.
   std::vector<double> centre;
-  double scale;
+  double scale;               ///< a power of two near √(τ/2 log₂e)
   double argument_scale;      ///< turns squared distances of packed points into the profile's argument
   double argument_scale_low;  ///< what it lacks
   std::vector<double> mean;   ///< of the keys, where values are formed with it

@@ -1,8 +1,8 @@
 // Sums for D ≤ 4 and C ≤ 4: everything in registers, one pass. Included once per SIMD target.
 //
 // A key panel is loaded once for a group of queries, each of which does D differences and squares, one exponential and C
-// products. Points are either packed centred and scaled by √(τ/2 log₂e), so that the exponent is the squared distance
-// itself (Scaled), or, where the cloud is so wide that this rounding would show, as they are (5–13 % slower).
+// products. Points are packed as they are: coordinates scaled so that the exponent is the squared distance itself would be
+// rounded, which a sum of a few pairs at six bandwidths shows (56 eps).
 //
 // The field and the Stein direction use the differences k − q that are there anyway: no cancellation between Σ Φ w k and q Σ
 // Φ w, and D fewer values to load.
@@ -33,19 +33,19 @@ inline constexpr int outputs = K == Kind::sum     ? Channels
                                                   : Dim;
 
 /// What a register of keys is to the queries of a group.
-template <int Dim, bool Scaled, class T>
+template <int Dim, class T>
 class Pairs {
  public:
   using D = LanesOf<T>;
   using V = hn::Vec<D>;
   Pairs(const Block<T>& block, const T* queries)
-      : queries_(queries), scale_(hn::Set(D(), block.scale)), largest_(hn::Set(D(), largest_exponent<T>)) {}
+      : queries_(queries), largest_(hn::Set(D(), largest_exponent<T> / block.scale)) {}
 
   HWY_INLINE V difference(const T* HWY_RESTRICT point, int i, int r) const {
     return hn::Sub(hn::Load(D(), point + i * panel_width<T>), hn::Set(D(), queries_[i * group_size + r]));
   }
-  /// The differences x, and t of Φ = 2^-t.
-  HWY_INLINE V exponent(const T* HWY_RESTRICT point, int r, V (&x)[Dim]) const {
+  /// The differences x, and the squared distance as far as it matters.
+  HWY_INLINE V distance(const T* HWY_RESTRICT point, int r, V (&x)[Dim]) const {
     x[0] = difference(point, 0, r);
     V t = hn::Mul(x[0], x[0]);
 #pragma GCC unroll 4
@@ -53,28 +53,27 @@ class Pairs {
       x[i] = difference(point, i, r);
       t = hn::MulAdd(x[i], x[i], t);
     }
-    if constexpr (!Scaled) t = hn::Mul(t, scale_);
-    if constexpr (!Scaled || !any_exponent<T>) t = hn::Min(largest_, t);
-    return t;
+    return hn::Min(largest_, t);  // in this order NaN stays
   }
 
  private:
   const T* HWY_RESTRICT queries_;
-  V scale_, largest_;
+  V largest_;
 };
 
-/// Calls f(panel, lane, r, Φ, differences) for each register of keys and for queries [first, first + Rows) of a group. Exponents
-/// are formed a register ahead: a sum, an exponential and the next exponent are then under way together, which the
+/// Calls f(panel, lane, r, Φ, differences) for each register of keys and for queries [first, first + Rows) of a group. Distances
+/// are formed a register ahead: a sum, an exponential and the next distance are then under way together, which the
 /// processor does not find by itself behind chains of twelve operations (D = 3, C = 1: 4.7 cycles a register, not 5.9).
-template <int Rows, int Dim, bool Scaled, class T, class F>
-HWY_INLINE void for_each_pair(const Block<T>& block, const Pairs<Dim, Scaled, T>& pairs, int first, const F& f) {
+template <int Rows, int Dim, class T, class F>
+HWY_INLINE void for_each_pair(const Block<T>& block, const Pairs<Dim, T>& pairs, int first, const F& f) {
   constexpr int width = panel_width<T>, step = lanes<T>;
   const Exp2Neg<LanesOf<T>> exp2_neg{LanesOf<T>()};
   const T* point = block.keys.points + block.first_panel * Dim * width;
   using V = hn::Vec<LanesOf<T>>;
+  const V scale = hn::Set(LanesOf<T>(), block.scale);
   V t[Rows], x[Rows][Dim];
 #pragma GCC unroll 4
-  for (int r = 0; r < Rows; ++r) t[r] = pairs.exponent(point, first + r, x[r]);
+  for (int r = 0; r < Rows; ++r) t[r] = pairs.distance(point, first + r, x[r]);
   for (int p = 0; p < block.panels; ++p) {
     const T* const next_panel = p + 1 < block.panels ? point + Dim * width : point;
 #pragma GCC unroll 4
@@ -83,8 +82,8 @@ HWY_INLINE void for_each_pair(const Block<T>& block, const Pairs<Dim, Scaled, T>
 #pragma GCC unroll 4
       for (int r = 0; r < Rows; ++r) {
         V x_ahead[Dim];
-        const auto ahead = pairs.exponent(next, first + r, x_ahead);
-        f(p, lane, r, exp2_neg(t[r]), x[r]);
+        const auto ahead = pairs.distance(next, first + r, x_ahead);
+        f(p, lane, r, exp2_neg(t[r], scale), x[r]);
         t[r] = ahead;
 #pragma GCC unroll 4
         for (int i = 0; i < Dim; ++i) x[r][i] = x_ahead[i];
@@ -94,7 +93,7 @@ HWY_INLINE void for_each_pair(const Block<T>& block, const Pairs<Dim, Scaled, T>
   }
 }
 
-template <Kind K, int Dim, int Channels, bool Scaled, class T>
+template <Kind K, int Dim, int Channels, class T>
 HWY_INLINE void small_group(const Block<T>& block, const T* HWY_RESTRICT queries, double* HWY_RESTRICT totals) {
   using D = LanesOf<T>;
   using V = hn::Vec<D>;
@@ -102,7 +101,7 @@ HWY_INLINE void small_group(const Block<T>& block, const T* HWY_RESTRICT queries
   constexpr int inputs = loaded<K, Dim, Channels>, sums = outputs<K, Dim, Channels>;
   constexpr int rows = many_registers && K == Kind::sum ? group_size : 2;  // per pass, as registers allow
   const D d;
-  const Pairs<Dim, Scaled, T> pairs(block, queries);
+  const Pairs<Dim, T> pairs(block, queries);
   const T* HWY_RESTRICT points = block.keys.points + block.first_panel * Dim * width;
   const T* HWY_RESTRICT values = block.keys.values + block.first_panel * inputs * width;
   V by_output[sums][group_size];
@@ -146,11 +145,7 @@ void small_groups(const Block<T>& block) {
   for (int g = 0; g < block.groups; ++g) {
     const T* queries = block.queries + g * Dim * group_size;
     double* totals = block.totals + g * sums * group_size;
-    if (block.scaled) {
-      small_group<K, Dim, Channels, true>(block, queries, totals);
-    } else {
-      small_group<K, Dim, Channels, false>(block, queries, totals);
-    }
+    small_group<K, Dim, Channels>(block, queries, totals);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace gaussflow::direct {
 namespace {
@@ -38,24 +39,28 @@ struct Rows {
   int groups;
 };
 
-/// The exponent t of Φ = 2^-t carries up to 0.7 eps for each of its bits. Where a sum is at least this times Σ |v|, its terms
-/// have less than 32 bits on average (−Φ log Φ is concave in Φ), so that their errors stay below 32 eps together.
-constexpr double faint = 0x1p-32;
+/// Where a sum is at least this times Σ |v|, its terms have at most 24 bits t of Φ = 2^-t on average (−Φ log Φ is concave in
+/// Φ). A bit carries up to 1.4 eps (a difference, counted twice, its square and the scale, of half an eps each), so that their
+/// errors stay below 34 eps at the very worst. Points that are rounded to another type leave 16 bits (direct.cpp).
+template <class T, class In>
+constexpr double faint = std::is_same_v<T, In> || sizeof(T) == 8 ? 0x1p-24 : 0x1p-16;
 
-/// Whether terms of a row that are far away may show in its sums: evaluated again, it would be better.
-template <class T>
+/// Whether terms of a row that are far away may show in its sums: evaluated again, it would be better. A sum of 0 has no
+/// terms of 2^-126 or more in units; it is right but where values above 1 bring such terms into the range of numbers.
+template <class T, class In>
 bool is_faint(Kind kind, const KeyStore<T>& store, const double* totals) {
   const auto at = [totals](int c) { return std::abs(totals[c * group_size]); };
   if (kind == Kind::sum) {
     for (int c = 0; c < store.outputs; ++c) {
-      if (at(c) > 0 && at(c) < faint * store.sizes[c]) return true;
+      const bool may_be_zero = sizeof(T) == 8 || store.units[c] <= 1;
+      if (at(c) < faint<T, In> * store.sizes[c] && (at(c) > 0 || !may_be_zero)) return true;
     }
     return false;
   }
-  if (kind == Kind::field || !store.frame.small) return at(store.outputs - 1) < faint * store.sizes.back();
+  if (kind == Kind::field || !store.frame.small) return at(store.outputs - 1) < faint<T, In> * store.sizes.back();
   double largest = 0;
   for (int c = 0; c < store.outputs; ++c) largest = std::max(largest, at(c));
-  return largest < faint * store.sizes.back();
+  return largest < faint<T, In> * store.sizes.back();
 }
 
 /// Whether faint rows are to be found: where a second evaluation would be better than the first.
@@ -179,7 +184,7 @@ void kernel_sum(const Problem<In>& p, const Output<In>& out) {
     for (std::int64_t m = 0; m < rows.count; ++m) {
       const double* row = totals + m / group_size * store.outputs * group_size + m % group_size;
       write_row(p, out, store, rows.batch, rows.first + m, row);
-      if (!faint_rows.empty()) faint_rows[rows.batch * p.M + rows.first + m] = is_faint(p.kind, store, row);
+      if (!faint_rows.empty()) faint_rows[rows.batch * p.M + rows.first + m] = is_faint<T, In>(p.kind, store, row);
     }
   };
 

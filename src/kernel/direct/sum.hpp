@@ -45,7 +45,6 @@ Block<T> block_of(const KeyStore<T>& store, const T* queries, std::int64_t group
           static_cast<int>(groups),
           static_cast<T>(store.frame.argument_scale),
           static_cast<T>(store.frame.argument_scale_low),
-          store.frame.scaled,
           tile,
           totals};
 }

@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace gaussflow::direct::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <int Dim, int Channels, bool Scaled, class T>
+template <int Dim, int Channels, class T>
 HWY_INLINE void symmetric_group(const SymmetricBlock<T>& both, int group) {
   using D = LanesOf<T>;
   using V = hn::Vec<D>;
@@ -24,7 +24,7 @@ HWY_INLINE void symmetric_group(const SymmetricBlock<T>& both, int group) {
   constexpr int rows = many_registers ? group_size : 2;
   const Block<T>& block = both.block;
   const D d;
-  const Pairs<Dim, Scaled, T> pairs(block, block.queries + group * Dim * group_size);
+  const Pairs<Dim, T> pairs(block, block.queries + group * Dim * group_size);
   const T* HWY_RESTRICT values = block.keys.values + block.first_panel * Channels * width;
   const T* HWY_RESTRICT query_values = both.values + group * Channels * group_size;
   V by_channel[Channels][group_size];
@@ -55,11 +55,7 @@ HWY_INLINE void symmetric_group(const SymmetricBlock<T>& both, int group) {
 template <int Dim, int Channels, class T>
 void symmetric_groups(const SymmetricBlock<T>& pairs) {
   for (int g = 0; g < pairs.block.groups; ++g) {
-    if (pairs.block.scaled) {
-      symmetric_group<Dim, Channels, true>(pairs, g);
-    } else {
-      symmetric_group<Dim, Channels, false>(pairs, g);
-    }
+    symmetric_group<Dim, Channels>(pairs, g);
   }
 }
 
