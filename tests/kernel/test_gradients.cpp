@@ -126,6 +126,26 @@ TEST_CASE("eq. 8, autograd through attention and the formula agree") {
   CHECK(distance(gauss_sum_gradient(x.q, x.k, x.v, {.tau = 0.8}).detach().squeeze(2), expected) < 1e-13);
 }
 
+TEST_CASE("gradients of a cloud with far parts keep the contract") {
+  for (const auto dtype : {at::kDouble, at::kFloat})
+    for (const double far : {30.0, 300.0, 1e4, 1e6, 1e9}) {
+      CAPTURE(dtype_name(dtype));
+      CAPTURE(far);
+      Tensor q = draw({40, 5}, 1), k = draw({60, 5}, 2);
+      q.narrow(0, 20, 20) += far;
+      k.narrow(0, 30, 30) += far;
+      q = q.to(dtype);
+      k = k.to(dtype);
+      const Tensor v = draw({60, 2}, 3).to(dtype);
+      const Tensor gap = k.to(at::kDouble).unsqueeze(0) - q.to(at::kDouble).unsqueeze(1);  // exact: parts are far or near
+      const Tensor phi = at::exp(-0.4 * gap.square().sum(2)), v64 = v.to(at::kDouble);
+      const Tensor want = at::einsum("mn,nc,mnd->mcd", {phi, v64, gap}) * 0.8;
+      const Tensor mass = at::einsum("mn,nc,mnd->mcd", {phi, v64.abs(), gap.abs()}) * 0.8;
+      const Tensor error = gauss_sum_gradient(q, k, v, {.tau = 0.8}).to(at::kDouble) - want;
+      CHECK((error.norm() / mass.norm()).item<double>() < 32 * contract::eps(dtype));
+    }
+}
+
 TEST_CASE("autograd through reweight reaches keys and values too, lower halves counted once") {
   for (const auto dtype : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16})
     for (const double spread : {1.0, 6.0}) {  // the wide one splits coordinates in half types
