@@ -22,7 +22,10 @@ struct Problem {
   Tensor q, k, v, s, s_abs;
 };
 
-Problem problem(const Tensor& q, const Tensor& k, const Tensor& v) {
+/// Of numbers that fp32 holds.
+Problem problem(const Tensor& q64, const Tensor& k64, const Tensor& v64) {
+  const auto held = [](const Tensor& t) { return t.to(at::kFloat).to(at::kDouble); };
+  const Tensor q = held(q64), k = held(k64), v = held(v64);
   const auto exact = [&](const Tensor& values) {
     return reference_sum(q.unsqueeze(0), k.unsqueeze(0), values.unsqueeze(0), 1, ReferenceAccuracy::fp64)[0];
   };
@@ -39,7 +42,9 @@ Problem sphere(std::int64_t D, double R, std::uint64_t seed) {
 /// Error of the worst column in eps of the contract's measure, or relative to ‖s‖; "–" where the reduction refuses.
 std::string error(const Problem& p, Reduction reduction, at::ScalarType dtype, bool relative) {
   try {
-    const Tensor s = gauss_sum(p.q, p.k, p.v, {.reduction = reduction, .compute_dtype = dtype});
+    const auto stored = [dtype](const Tensor& t) { return dtype == at::kDouble ? t : t.to(at::kFloat); };
+    const Tensor s =
+        gauss_sum(stored(p.q), stored(p.k), stored(p.v), {.reduction = reduction, .compute_dtype = dtype}).to(at::kDouble);
     if (relative) return fmt::format("{:.1e}", ((s - p.s).norm() / p.s.norm()).item<double>());
     return fmt::format("{:.2f}", ((s - p.s).norm(2, {0}) / p.s_abs.norm(2, {0})).max().item<double>() / machine_eps(dtype));
   } catch (const UnsupportedError&) {
