@@ -4,16 +4,19 @@
 #include "gaussflow/core/version.hpp"
 #include "gaussflow/flow/options.hpp"
 #include "gaussflow/io/array_file.hpp"
-#include "gaussflow/io/sample_file.hpp"
 #include "gaussflow/kernel/gauss_sum.hpp"
 
+#include "app/block_sum.hpp"
 #include "app/key_blocks.hpp"
 #include "app/options.hpp"
+#include "app/sum_choices.hpp"
 #include "app/verbs.hpp"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace gaussflow::app {
@@ -45,15 +48,38 @@ E word_option(const std::string& option, const std::string& word) {
   throw UsageError(fmt::format("{} must be {}, got '{}'{}", option, either(words), word, suggestion(word, words)));
 }
 
-void explain(const Choice& choice) {
-  fmt::print("{} in {}{}: {}\n", name_of(choice.reduction), dtype_name(choice.compute_dtype),
-             choice.backend == AttentionBackend::automatic ? "" : " on " + name_of(choice.backend), choice.reason);
+double tau_option(const std::string& text) {
+  const std::optional<double> tau = config::parse_number(text);
+  const std::string hint = tau ? "" : config::number_hint(text, false);
+  if (!tau || *tau <= 0)
+    throw UsageError(
+        fmt::format("--tau must be finite and > 0, got '{}'{}", text, hint.empty() ? "" : fmt::format(" ({})", hint)));
+  return *tau;
 }
 
-/// sum += part, in fp64 where there are several parts.
-void add(Tensor& sum, const Tensor& part, bool several) {
-  const Tensor wide = several ? part.to(c10::kDouble) : part;
-  sum = sum.defined() ? sum + wide : wide;
+/// tau of the file: finite and > 0.
+double tau_of(const io::ArrayFile& file) {
+  const std::optional<double> tau = file.number("tau");
+  if (!tau)
+    throw InputError(
+        fmt::format("{} has no {} 'tau': add --tau T", file.path().string(), file.archive() ? "array" : "root attribute"));
+  if (!(*tau > 0) || !std::isfinite(*tau))
+    throw InputError(fmt::format("{}: tau must be finite and > 0, got {}", file.path().string(), number_text(*tau)));
+  return *tau;
+}
+
+/// So few products that evaluating them costs nothing: what is said of such a sum has been tried. Named reductions compare
+/// sums of at most this size with the reference.
+bool is_small(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return static_cast<double>(q.numel() / q.size(-1)) * static_cast<double>(k.size(-2)) *
+             static_cast<double>(q.size(-1) + v.size(-1)) <=
+         0x1p22;
+}
+
+/// log2 of how much the numbers on the way to the gradient may exceed Σ|v|.
+double gradient_growth(const Tensor& q, const Tensor& k, double tau) {
+  const auto largest = [](const Tensor& x) { return x.numel() == 0 ? 0.0 : x.abs().max().item<double>(); };
+  return std::max(0.0, 2 + std::log2(std::max(largest(q), largest(k)))) + std::max(0.0, std::log2(tau));
 }
 
 ExitCode sum(const SumArguments& arguments) {
@@ -62,55 +88,62 @@ ExitCode sum(const SumArguments& arguments) {
   if (!arguments.dtype.empty())
     options.compute_dtype = dtype_from_name(config::name_of(word_option<ComputeDtype>("--dtype", arguments.dtype)));
   std::optional<double> tau;
-  if (!arguments.tau.empty()) {
-    tau = number_option("--tau", arguments.tau);
-    if (*tau <= 0) throw UsageError(fmt::format("--tau must be > 0, got {}", arguments.tau));
-  }
+  if (!arguments.tau.empty()) tau = tau_option(arguments.tau);
   if (arguments.out.empty() && !arguments.explain)
     throw UsageError("sum: -o OUT.h5 is missing (or --explain, to see how the sum would be evaluated)");
   if (!arguments.out.empty()) check_output("sum", arguments.in, arguments.out, arguments.overwrite);
   set_threads(arguments.threads.empty() ? std::nullopt : std::optional(integer_option("--threads", arguments.threads, 1)));
   const c10::Device device = open_device(arguments.device);
 
-  std::map<std::string, double> attributes;
-  Tensor q = io::read_array({arguments.in, "/q"}, &attributes);
-  const KeyBlocks keys(
-      arguments.in, q,
-      arguments.block.empty() ? std::nullopt : std::optional(integer_option("--block", arguments.block, 1)));
-  if (!tau) {
-    const auto stored = attributes.find("tau");
-    if (stored == attributes.end())
-      throw InputError(fmt::format("{} has no root attribute 'tau': add --tau T", arguments.in));
-    tau = stored->second;
-    if (!(*tau > 0) || !std::isfinite(*tau))
-      throw InputError(fmt::format("{}: the attribute tau must be finite and > 0, got {}", arguments.in, number_text(*tau)));
-  }
-  options.tau = *tau;
-  std::map<std::string, Tensor> arrays;
-  std::map<std::string, double> numbers{{"tau", *tau}};
-  if (keys.block()) numbers["block"] = static_cast<double>(*keys.block());
-  if (arguments.explain && keys.block())
-    fmt::print("keys in blocks of {}: {}\n", *keys.block(),
-               arguments.block.empty() ? "they do not fit into memory" : "as asked");
-  bool first = true;
-  keys.visit([&](Tensor k, Tensor v) {
-    // One dtype for all three: the widest that is stored.
-    const auto wide = [](const Tensor& t) { return t.scalar_type() == at::kDouble; };
-    const at::ScalarType dtype = wide(q) || wide(k) || wide(v) ? at::kDouble : at::kFloat;
-    q = q.to(device, dtype);
-    k = k.to(device, dtype);
-    v = v.to(device, dtype);
-    if (arguments.explain && first) explain(choose(q, k, v, options));
-    first = false;
-    if (arguments.out.empty()) return;
-    add(arrays["/s"], gauss_sum(q, k, v, options), keys.block().has_value());
-    if (!arguments.gradient) return;
-    const Tensor gradient = gauss_sum_gradient(q, k, v, options);
-    add(arrays["/grad"], v.size(-1) == 1 ? gradient.squeeze(-2) : gradient, keys.block().has_value());
+  const io::ArrayFile file(arguments.in);
+  Tensor q = Rows(file, "q").all();
+  const bool widened = options.compute_dtype == at::kDouble;
+  const KeyBlocks keys(file, q,
+                       arguments.block.empty() ? std::nullopt : std::optional(integer_option("--block", arguments.block, 1)),
+                       widened ? at::kDouble : at::kFloat);
+  options.tau = tau ? *tau : tau_of(file);
+  // One dtype for all three: the widest that is stored, and fp64 where that is asked for.
+  const at::ScalarType dtype =
+      widened || q.scalar_type() == at::kDouble || keys.dtype() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType inside = options.compute_dtype.value_or(dtype) == at::kDouble ? at::kDouble : at::kFloat;
+  q = q.to(device, dtype);
+  SumChoices choices;
+  BlockSum s(keys.count(), inside), gradient(keys.count(), inside);
+  const auto evaluate = [&](const Tensor& k, const Tensor& v) {
+    choices.add(choose(q, k, v, options));
+    if (arguments.out.empty() && !is_small(q, k, v)) return;
+    s.add(v, 0, [&](const Tensor& values) { return gauss_sum(q, k, values, options); });
+    if (arguments.gradient)
+      gradient.add(v, gradient_growth(q, k, options.tau),
+                   [&](const Tensor& values) { return gauss_sum_gradient(q, k, values, options); });
+  };
+  keys.visit([&](const Tensor& k, const Tensor& v, std::int64_t first) {
+    try {
+      evaluate(k.to(device, dtype), v.to(device, dtype));
+    } catch (const UnsupportedError& error) {
+      if (!keys.block()) throw;
+      throw UnsupportedError(
+          fmt::format("keys {} to {} of {}: {}", first, first + v.size(-2) - 1, keys.count(), error.what()));
+    }
   });
+  if (arguments.explain) {
+    if (keys.block())
+      fmt::print("keys in blocks of {}: {}\n", *keys.block(),
+                 arguments.block.empty() ? "they do not fit into memory" : "as asked");
+    for (const std::string& line : choices.lines()) fmt::print("{}\n", line);
+  }
   if (arguments.out.empty()) return ExitCode::ok;
-  for (auto& [name, array] : arrays) array = array.to(c10::kCPU, q.scalar_type());
-  io::write_arrays(arguments.out, arrays, numbers, {{"reduction", arguments.reduction}, {"version", version()}});
+  std::map<std::string, Tensor> arrays{{"/s", s.total(dtype, "the sum").to(c10::kCPU)}};
+  if (arguments.gradient) {
+    const Tensor all = gradient.total(dtype, "the gradient").to(c10::kCPU);
+    arrays["/grad"] = arrays["/s"].size(-1) == 1 ? all.squeeze(-2) : all;
+  }
+  std::map<std::string, double> numbers{{"tau", options.tau}};
+  if (keys.block()) numbers["block"] = static_cast<double>(*keys.block());
+  std::map<std::string, std::string> texts = choices.attributes();
+  texts["reduction"] = arguments.reduction;
+  texts["version"] = version();
+  io::write_arrays(arguments.out, arrays, numbers, texts);
   return ExitCode::ok;
 }
 
@@ -118,15 +151,19 @@ ExitCode sum(const SumArguments& arguments) {
 
 Action add_sum(CLI::App& verb) {
   const auto arguments = std::make_shared<SumArguments>();
-  verb.add_option("input", arguments->in, "HDF5 file with /q [B?,M,D], /v [B?,N,C] and /k [B?,N,D] (without /k: k = q)")
+  verb.add_option("input", arguments->in,
+                  "HDF5 file (or .npz) with /q [B?,M,D], /v [B?,N,C] and /k [B?,N,D] (without /k: k = q)")
       ->required()
-      ->type_name("IN.h5");
+      ->type_name("IN");
   verb.add_option("-o,--output", arguments->out, "file for /s [B?,M,C] and, with --gradient, /grad")->type_name("OUT.h5");
-  verb.add_option("--tau", arguments->tau, "precision of the kernel (default: the root attribute tau)")->type_name("T");
+  verb.add_option("--tau", arguments->tau,
+                  "precision of the kernel (default: the root attribute tau; of an .npz the array tau)")
+      ->type_name("T");
   verb.add_option("--reduction", arguments->reduction, "auto, direct, reweight, prescale, logit or reference")
       ->type_name("R");
   verb.add_option("--backend", arguments->backend, "auto, flash, cudnn, memory_efficient or math")->type_name("B");
-  verb.add_option("--dtype", arguments->dtype, "type inside the reduction: fp16, bf16, fp32 or fp64 (default: as stored)")
+  verb.add_option("--dtype", arguments->dtype,
+                  "type inside the reduction: fp16, bf16, fp32 or fp64 (default: as stored); fp64 also stores fp64")
       ->type_name("T");
   verb.add_option("--device", arguments->device, "cpu, cuda or cuda:i")->type_name("DEVICE");
   verb.add_option("--threads", arguments->threads, "CPU threads")->type_name("N");

@@ -1,6 +1,7 @@
 #include "gaussflow/core/error.hpp"
 
 #include "io/numbers.hpp"
+#include "io/sample_checks.hpp"
 #include "io/table_reader.hpp"
 
 #include <ATen/ATen.h>
@@ -14,6 +15,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace gaussflow::io {
@@ -138,26 +140,52 @@ Tensor read_values(const NpyHeader& header, std::string_view data, const std::st
   return values;
 }
 
-}  // namespace
-
-SampleFile parse_npy(std::string_view bytes, const std::string& where, const SampleOptions& options) {
-  HeaderReader reader(bytes, where);
-  NpyHeader header = reader.read();
-  if (!options.weights.empty()) reader.fail("weights need a table with named columns or an HDF5 file");
-  const std::string shape = fmt::format("[{}]", fmt::join(header.shape, ", "));
-  if (header.shape.empty() || header.shape.size() > 2)
-    reader.fail(fmt::format("it has shape {}, samples [M, D] are needed", shape));
+/// The header with the promise kept that the bytes behind it are as many as its shape needs.
+NpyHeader checked_header(std::string_view bytes, const HeaderReader& reader, NpyHeader header) {
   std::size_t needed = header.size;
   for (const std::int64_t extent : header.shape)
     if (__builtin_mul_overflow(needed, static_cast<std::size_t>(extent), &needed))
       needed = std::numeric_limits<std::size_t>::max();
-  if (needed == 0) reader.fail(fmt::format("it has shape {}: it is empty", shape));
   if (bytes.size() - header.data != needed)
-    reader.fail(fmt::format("its shape {} needs {} bytes, it holds {}", shape, needed, bytes.size() - header.data));
+    reader.fail(fmt::format("its shape [{}] needs {} bytes, it holds {}", fmt::join(header.shape, ", "), needed,
+                            bytes.size() - header.data));
+  return header;
+}
+
+/// The numbers in fp64, axes as numpy shows them.
+Tensor read_axes(NpyHeader header, std::string_view bytes, const std::string& where) {
   if (header.fortran) std::reverse(header.shape.begin(), header.shape.end());
+  const Tensor values = read_values(header, bytes.substr(header.data), where);
+  if (!header.fortran) return values;
+  std::vector<std::int64_t> axes(header.shape.size());
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return values.permute(axes);
+}
+
+}  // namespace
+
+Tensor parse_npy_array(std::string_view bytes, const std::string& where) {
+  HeaderReader reader(bytes, where);
+  const NpyHeader header = checked_header(bytes, reader, reader.read());
+  const bool narrow = header.kind == 'f' && header.size <= 4;
+  const Tensor values = read_axes(header, bytes, where).to(narrow ? at::kFloat : at::kDouble).contiguous();
+  if (const Marked bad = first_non_finite(values); bad.rows > 0)
+    reader.fail(fmt::format("{} of {} numbers are not finite, the first at {}", bad.rows, values.numel(),
+                            place(bad.first, values.sizes())));
+  return values;
+}
+
+SampleFile parse_npy(std::string_view bytes, const std::string& where, const SampleOptions& options) {
+  HeaderReader reader(bytes, where);
+  const NpyHeader header = reader.read();
+  if (!options.weights.empty()) reader.fail("weights need a table with named columns or an HDF5 file");
+  const std::string shape = fmt::format("[{}]", fmt::join(header.shape, ", "));
+  if (header.shape.empty() || header.shape.size() > 2)
+    reader.fail(fmt::format("it has shape {}, samples [M, D] are needed", shape));
+  if (std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end())
+    reader.fail(fmt::format("it has shape {}: it is empty", shape));
   SampleFile result;
-  Tensor values = read_values(header, bytes.substr(header.data), where);
-  if (header.fortran && values.dim() == 2) values = values.t();
+  const Tensor values = read_axes(checked_header(bytes, reader, header), bytes, where);
   result.samples = as_matrix(values, options.transpose, where, result.notes);
   check_samples(result.samples, where, result.notes);
   return result;

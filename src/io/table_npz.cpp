@@ -54,12 +54,34 @@ std::string read_member(zip_t* archive, const std::string& name, const std::stri
   return bytes;
 }
 
+Archive open_archive(const std::filesystem::path& file) {
+  int code = 0;
+  Archive archive(zip_open(file.c_str(), ZIP_RDONLY, &code), &zip_discard);
+  if (!archive) throw InputError(fmt::format("{} is no zip archive that can be read", file.string()));
+  return archive;
+}
+
+/// The bytes of the array `wanted`; `where` names it in messages.
+std::string read_named(zip_t* archive, const std::vector<std::string>& names, const std::filesystem::path& file,
+                       const std::string& wanted, const std::string& where) {
+  if (std::find(names.begin(), names.end(), wanted) == names.end())
+    throw InputError(fmt::format("{} has no array '{}'{}; it holds {}", file.string(), wanted, suggestion(wanted, names),
+                                 names.empty() ? "no array" : fmt::format("{}", fmt::join(names, ", "))));
+  return read_member(archive, wanted + ".npy", where);
+}
+
 }  // namespace
 
+std::vector<std::string> npz_names(const std::filesystem::path& file) { return arrays_of(open_archive(file).get()); }
+
+Tensor read_npz_array(const std::filesystem::path& file, const std::string& name) {
+  const Archive archive = open_archive(file);
+  const std::string where = file.string() + ":/" + name;
+  return parse_npy_array(read_named(archive.get(), arrays_of(archive.get()), file, name, where), where);
+}
+
 SampleFile read_npz(const DataRef& ref, const SampleOptions& options) {
-  int code = 0;
-  const Archive archive(zip_open(ref.file.c_str(), ZIP_RDONLY, &code), &zip_discard);
-  if (!archive) throw InputError(fmt::format("{} is no zip archive that can be read", ref.file.string()));
+  const Archive archive = open_archive(ref.file);
   const std::vector<std::string> names = arrays_of(archive.get());
   std::string wanted = ref.dataset;
   if (wanted.starts_with('/')) wanted.erase(0, 1);
@@ -72,11 +94,8 @@ SampleFile read_npz(const DataRef& ref, const SampleOptions& options) {
       throw InputError(fmt::format("{0} has no array 'samples'; name one ({0}:/NAME); it holds {1}", ref.file.string(),
                                    fmt::join(names, ", ")));
   }
-  if (std::find(names.begin(), names.end(), wanted) == names.end())
-    throw InputError(fmt::format("{} has no array '{}'{}; it holds {}", ref.file.string(), wanted, suggestion(wanted, names),
-                                 fmt::join(names, ", ")));
   const std::string where = ref.file.string() + ":/" + wanted;
-  SampleFile result = parse_npy(read_member(archive.get(), wanted + ".npy", where), where, options);
+  SampleFile result = parse_npy(read_named(archive.get(), names, ref.file, wanted, where), where, options);
   result.dataset = "/" + wanted;
   return result;
 }

@@ -59,6 +59,7 @@ class FileFormats(Case):
         self.compare("What is read as samples", "imported.h5")
         self.gaussflow("sum", "y.h5", "-o", "sum.h5", "--tau", "1", "--gradient")
         self.gaussflow("sum", "y.h5", "-o", "sum-blocks.h5", "--tau", "1", "--block", "2")
+        self.gaussflow("sum", "y.h5", "-o", "sum-attention.h5", "--tau", "1", "--reduction", "reweight")
         self.compare("The output of `gaussflow sum`", "sum*.h5")
 
 

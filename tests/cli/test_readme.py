@@ -1,4 +1,4 @@
-"""The README's commands run as printed and print what it shows.
+"""The commands of the README and of docs/sum.md run as printed and print what they show.
 
 Blocks after `<!-- test -->` are run in one copy of the clone's configs and data; `…` stands for any lines, or any text in a
 line. Numbers are compared to 3 % or 0.02, durations, speeds and memory not at all.
@@ -15,8 +15,8 @@ VOLATILE = [(r"[\d.]+ (ms|s|min|h)\b", "TIME"), (r"[\d.e+]+ steps/s", "SPEED"), 
 NUMBER = r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])"
 
 
-def blocks():
-    text = (SOURCE / "README.md").read_text()
+def blocks(page):
+    text = (SOURCE / page).read_text()
     return re.findall(r"<!-- test -->\n```(\w+)\n(.*?)```", text, re.S)
 
 
@@ -41,15 +41,16 @@ def same(shown, printed):
 
 
 class Readme(Case):
-    def test_blocks_do_what_they_show(self):
+    def run_blocks(self, page, count, behind=""):
+        """Runs the blocks of a page, `behind` after each of Python."""
         for name in ("configs", "data"):
             os.symlink(SOURCE / name, self.folder / name)
         (self.folder / "scripts").mkdir()
         os.symlink(PROGRAM, self.folder / "scripts/gaussflow")
-        self.assertGreaterEqual(len(blocks()), 4)
-        for kind, block in blocks():
+        self.assertGreaterEqual(len(blocks(page)), count)
+        for kind, block in blocks(page):
             if kind == "python":
-                subprocess.run([sys.executable, "-c", block + "\nassert x.shape == (500, 2)"], cwd=self.folder, check=True)
+                subprocess.run([sys.executable, "-c", block + behind], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
                 continue
             for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
                 command, _, shown = part.partition("\n")
@@ -58,7 +59,13 @@ class Readme(Case):
                     self.assertIn(done.returncode, (0, 137, -9), done.stderr)  # 9: KILL
                     printed = (done.stdout + done.stderr).splitlines()
                     self.assertTrue(same(shown.splitlines(), printed), f"shown:\n{shown}\nprinted:\n" + "\n".join(printed))
+
+    def test_blocks_do_what_they_show(self):
+        self.run_blocks("README.md", 4, "\nassert x.shape == (500, 2)")
         self.assertEqual(self.digest("runs/straight"), self.digest("runs/killed"))
+
+    def test_blocks_of_the_page_of_sum(self):
+        self.run_blocks("docs/sum.md", 3)
 
     def test_links_lead_somewhere(self):
         for page in [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]:

@@ -35,3 +35,18 @@ TEST_CASE("arrays keep their float width and rank, empty ones too, and name the 
   io::read_array({cases / "ker-01-offset.h5", "q"}, &attributes);
   CHECK(attributes.at("tau") == 1.0);
 }
+
+TEST_CASE("a file of arrays says what it has, and what a number is that is none") {
+  const std::filesystem::path cases = std::filesystem::path(GAUSSFLOW_TEST_DATA) / "cases";
+  const io::ArrayFile file(cases / "ker-01-offset.h5");
+  CHECK_FALSE(file.archive());
+  CHECK(file.has("q"));
+  CHECK_FALSE(file.has("w"));
+  CHECK(file.number("tau") == 1.0);
+  CHECK_FALSE(file.number("sigma").has_value());
+  CHECK(at::equal(file.read("q"), io::read_array({cases / "ker-01-offset.h5", "/q"})));
+  const Folder folder;
+  io::write_arrays(folder / "a.h5", {{"/q", at::zeros({2, 1})}}, {}, {{"tau", "0.5"}});
+  const std::string said = message_of([&] { io::ArrayFile(folder / "a.h5").number("tau"); });
+  CHECK(holds(said, "is text (0.5), one number is needed"));
+}
