@@ -171,7 +171,8 @@ class Sum(Case):
         self.assertIn("fused kernel", auto["reason"])
         self.assertNotIn("backend", auto)
         _, half = self.sum("--dtype", "bf16")
-        self.assertEqual([half[name] for name in ("reduction", "method", "dtype")], ["auto", "direct", "fp32"])
+        self.assertEqual([half[name] for name in ("reduction", "method", "dtype")], ["auto", "direct", "fp64"])
+        self.assertIn("fp32 would round the points", half["reason"])
         _, named = self.sum("--reduction", "reweight")
         self.assertEqual([named[name] for name in ("reduction", "method", "backend")], ["reweight", "reweight", "flash"])
         self.assertIn("tau max", named["reason"])
@@ -197,7 +198,7 @@ class Sum(Case):
         self.assertEqual(codes, {0, 2})
 
     def test_explain_tells_of_all_blocks(self):
-        k = np.concatenate([np.random.default_rng(0).normal(size=(60, 1)), np.linspace(0, 1e3, 40)[:, None] ** 2])
+        k = np.concatenate([np.random.default_rng(0).uniform(size=(60, 1)), np.linspace(0, 1e3, 40)[:, None] ** 2])
         self.write_h5("in.h5", q=np.zeros((3, 1)), k=k, v=np.ones((100, 1)))
         call = ("sum", "in.h5", "--tau", "1", "--block", "20", "--explain")
         lines = self.gaussflow(*call, "--dtype", "fp32").stdout.splitlines()
