@@ -13,9 +13,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace gaussflow::direct::HWY_NAMESPACE {
 
-void small_fp32(const Block<float>& block, Kind kind) { small_any(block, kind); }
+void small_fp32(const Block<float>& block, Kind kind, Profile profile) { small_any(block, kind, profile); }
 void tiled_fp32(const Block<float>& block, Profile profile) { tiled_any(block, profile); }
-void small_symmetric_fp32(const SymmetricBlock<float>& block) { small_symmetric_any(block); }
+void small_symmetric_fp32(const SymmetricBlock<float>& block, Profile profile) { small_symmetric_any(block, profile); }
 void tiled_symmetric_fp32(const SymmetricBlock<float>& block, Profile profile) { tiled_symmetric_any(block, profile); }
 
 }  // namespace gaussflow::direct::HWY_NAMESPACE
@@ -31,9 +31,13 @@ HWY_EXPORT(tiled_fp32);
 HWY_EXPORT(small_symmetric_fp32);
 HWY_EXPORT(tiled_symmetric_fp32);
 
-void small_sum(const Block<float>& block, Kind kind) { HWY_DYNAMIC_DISPATCH(small_fp32)(block, kind); }
+void small_sum(const Block<float>& block, Kind kind, Profile profile) {
+  HWY_DYNAMIC_DISPATCH(small_fp32)(block, kind, profile);
+}
 void tiled_sum(const Block<float>& block, Profile profile) { HWY_DYNAMIC_DISPATCH(tiled_fp32)(block, profile); }
-void small_symmetric(const SymmetricBlock<float>& block) { HWY_DYNAMIC_DISPATCH(small_symmetric_fp32)(block); }
+void small_symmetric(const SymmetricBlock<float>& block, Profile profile) {
+  HWY_DYNAMIC_DISPATCH(small_symmetric_fp32)(block, profile);
+}
 void tiled_symmetric(const SymmetricBlock<float>& block, Profile profile) {
   HWY_DYNAMIC_DISPATCH(tiled_symmetric_fp32)(block, profile);
 }

@@ -96,8 +96,9 @@ double extent_of(const std::vector<Range>& ranges, std::int64_t rows) {
 template <class Compute, class In>
 Frame frame_of(const Problem<In>& p, std::int64_t batch, int threads) {
   const long double factor = argument_factor(p.profile, p.tau);
-  const bool small = p.profile == Profile::gaussian && p.D <= small_dim && (p.kind != Kind::sum || p.C <= small_channels) &&
-                     p.exponents != Exponents::compensated;
+  const bool gaussian = p.profile == Profile::gaussian;
+  const bool few = p.kind != Kind::sum ? gaussian : p.C <= (gaussian ? small_channels : 1);
+  const bool small = p.D <= small_dim && few && p.exponents != Exponents::compensated;
   const bool rounds = !std::is_same_v<Compute, In>;
   const bool mean_in_values = p.kind != Kind::sum && !small;
   std::vector<double> origin(p.D, 0.0), mean(origin);

@@ -14,6 +14,7 @@
 #include "gaussflow/kernel/profile.hpp"
 
 #include "kernel/direct/exp2-inl.hpp"
+#include "kernel/direct/lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace gaussflow::direct::HWY_NAMESPACE {
@@ -57,6 +58,26 @@ struct ProfileOf {
   }
   BoundedExp2Neg<D> exp2_neg;
 };
+
+/// Calls f(profile function) for the profile's name.
+template <class T, class F>
+void with_profile(Profile profile, const F& f) {
+  using D = LanesOf<T>;
+  switch (profile) {
+    case Profile::gaussian:
+      return f(ProfileOf<Profile::gaussian, D>{D()});
+    case Profile::laplace:
+      return f(ProfileOf<Profile::laplace, D>{D()});
+    case Profile::imq:
+      return f(ProfileOf<Profile::imq, D>{D()});
+    case Profile::riesz:
+      return f(ProfileOf<Profile::riesz, D>{D()});
+    case Profile::matern32:
+      return f(ProfileOf<Profile::matern32, D>{D()});
+    case Profile::matern52:
+      return f(ProfileOf<Profile::matern52, D>{D()});
+  }
+}
 
 }  // namespace gaussflow::direct::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -83,7 +83,7 @@ void sum_panels(const Problem<In>& p, const KeyStore<T>& store, std::int64_t fir
         continue;
       }
     }
-    store.frame.small ? small_sum(block, p.kind) : tiled_sum(block, p.profile);
+    store.frame.small ? small_sum(block, p.kind, p.profile) : tiled_sum(block, p.profile);
   }
 }
 

@@ -16,15 +16,15 @@ HWY_BEFORE_NAMESPACE();
 namespace gaussflow::direct::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <int Dim, int Channels, class T>
-HWY_INLINE void symmetric_group(const SymmetricBlock<T>& both, int group) {
+template <int Dim, int Channels, class T, class Phi>
+HWY_INLINE void symmetric_group(const SymmetricBlock<T>& both, const Phi& phi_of, int group) {
   using D = LanesOf<T>;
   using V = hn::Vec<D>;
   constexpr int width = panel_width<T>;
   constexpr int rows = many_registers ? group_size : 2;
   const Block<T>& block = both.block;
   const D d;
-  const Pairs<Dim, T> pairs(block, block.queries + group * Dim * group_size);
+  const Pairs<Dim, T> pairs(block.queries + group * Dim * group_size);
   const T* HWY_RESTRICT values = block.keys.values + block.first_panel * Channels * width;
   const T* HWY_RESTRICT query_values = both.values + group * Channels * group_size;
   V by_channel[Channels][group_size];
@@ -33,7 +33,7 @@ HWY_INLINE void symmetric_group(const SymmetricBlock<T>& both, int group) {
     for (int r = 0; r < rows; ++r) {
       for (int c = 0; c < Channels; ++c) sum[r][c] = hn::Zero(d);
     }
-    for_each_pair<rows>(block, pairs, first, [&](int p, int lane, int r, V phi, const V(&)[Dim]) HWY_ATTR {
+    for_each_pair<rows>(block, pairs, phi_of, first, [&](int p, int lane, int r, V phi, const V(&)[Dim]) HWY_ATTR {
       const T* HWY_RESTRICT value = values + std::int64_t(p) * Channels * width + lane;
       T* HWY_RESTRICT transposed = both.transposed + std::int64_t(p) * Channels * width + lane;
 #pragma GCC unroll 4
@@ -52,38 +52,42 @@ HWY_INLINE void symmetric_group(const SymmetricBlock<T>& both, int group) {
   for (int c = 0; c < Channels; ++c) add_lane_sums(by_channel[c], totals + c * group_size);
 }
 
-template <int Dim, int Channels, class T>
-void symmetric_groups(const SymmetricBlock<T>& pairs) {
+template <int Dim, int Channels, class T, class Phi>
+void symmetric_groups(const SymmetricBlock<T>& pairs, const Phi& phi_of) {
   for (int g = 0; g < pairs.block.groups; ++g) {
-    symmetric_group<Dim, Channels>(pairs, g);
+    symmetric_group<Dim, Channels>(pairs, phi_of, g);
   }
 }
 
 template <int Dim, class T>
-void symmetric_by_channels(const SymmetricBlock<T>& pairs) {
+void symmetric_by_channels(const SymmetricBlock<T>& pairs, Profile profile) {
+  if (profile != Profile::gaussian) {
+    return with_profile<T>(profile, [&](const auto& f) { symmetric_groups<Dim, 1>(pairs, Radial(f, pairs.block)); });
+  }
+  const Gaussian<T> phi_of(pairs.block);
   switch (pairs.block.keys.channels) {
     case 1:
-      return symmetric_groups<Dim, 1>(pairs);
+      return symmetric_groups<Dim, 1>(pairs, phi_of);
     case 2:
-      return symmetric_groups<Dim, 2>(pairs);
+      return symmetric_groups<Dim, 2>(pairs, phi_of);
     case 3:
-      return symmetric_groups<Dim, 3>(pairs);
+      return symmetric_groups<Dim, 3>(pairs, phi_of);
     default:
-      return symmetric_groups<Dim, 4>(pairs);
+      return symmetric_groups<Dim, 4>(pairs, phi_of);
   }
 }
 
 template <class T>
-void small_symmetric_any(const SymmetricBlock<T>& pairs) {
+void small_symmetric_any(const SymmetricBlock<T>& pairs, Profile profile) {
   switch (pairs.block.keys.dim) {
     case 1:
-      return symmetric_by_channels<1>(pairs);
+      return symmetric_by_channels<1>(pairs, profile);
     case 2:
-      return symmetric_by_channels<2>(pairs);
+      return symmetric_by_channels<2>(pairs, profile);
     case 3:
-      return symmetric_by_channels<3>(pairs);
+      return symmetric_by_channels<3>(pairs, profile);
     default:
-      return symmetric_by_channels<4>(pairs);
+      return symmetric_by_channels<4>(pairs, profile);
   }
 }
 

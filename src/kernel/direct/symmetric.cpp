@@ -102,7 +102,7 @@ void symmetric_batch(const Problem<In>& p, std::int64_t batch, In* out) {
       pairs.block.first_panel = panel;
       pairs.block.panels = static_cast<int>(std::min<std::int64_t>(block_panels, last - panel));
       std::fill_n(pairs.transposed, pairs.block.panels * panel_width<T> * channels, T(0));
-      cloud.store.frame.small ? small_symmetric(pairs) : tiled_symmetric(pairs, p.profile);
+      cloud.store.frame.small ? small_symmetric(pairs, p.profile) : tiled_symmetric(pairs, p.profile);
       const T* from = pairs.transposed;
       for (std::int64_t n = panel * panel_width<T>; n < (panel + pairs.block.panels) * panel_width<T>; n += panel_width<T>) {
         for (int c = 0; c < channels; ++c) {
@@ -120,7 +120,7 @@ void symmetric_batch(const Problem<In>& p, std::int64_t batch, In* out) {
     block.first_panel = cloud.panel(row_block);
     block.panels = static_cast<int>(cloud.panel(row_block + 1) - block.first_panel);
     const FlushSubnormals flush;
-    cloud.store.frame.small ? small_sum(block, Kind::sum) : tiled_sum(block, p.profile);
+    cloud.store.frame.small ? small_sum(block, Kind::sum, p.profile) : tiled_sum(block, p.profile);
   };
   tournament(parts, threads, [&](std::int64_t i, std::int64_t j, int thread) {
     for (std::int64_t row_block = blocks * i / parts; row_block < blocks * (i + 1) / parts; ++row_block) {
@@ -163,7 +163,7 @@ void kernel_energy(const Problem<In>& p, double* out) {
         for (std::int64_t panel = first; panel < last; panel += block_panels) {
           block.first_panel = panel;
           block.panels = static_cast<int>(std::min<std::int64_t>(block_panels, last - panel));
-          cloud.store.frame.small ? small_sum(block, Kind::sum) : tiled_sum(block, p.profile);
+          cloud.store.frame.small ? small_sum(block, Kind::sum, p.profile) : tiled_sum(block, p.profile);
         }
       };
       add(cloud.panel(row_block), cloud.panel(row_block + 1), within);

@@ -207,26 +207,6 @@ void multiply_tile(const Block<T>& block, int first, int groups) {
   }
 }
 
-/// Calls f(profile function) for the profile's name.
-template <class T, class F>
-void with_profile(Profile profile, const F& f) {
-  using D = LanesOf<T>;
-  switch (profile) {
-    case Profile::gaussian:
-      return f(ProfileOf<Profile::gaussian, D>{D()});
-    case Profile::laplace:
-      return f(ProfileOf<Profile::laplace, D>{D()});
-    case Profile::imq:
-      return f(ProfileOf<Profile::imq, D>{D()});
-    case Profile::riesz:
-      return f(ProfileOf<Profile::riesz, D>{D()});
-    case Profile::matern32:
-      return f(ProfileOf<Profile::matern32, D>{D()});
-    case Profile::matern52:
-      return f(ProfileOf<Profile::matern52, D>{D()});
-  }
-}
-
 template <class T>
 void tiled_any(const Block<T>& block, Profile name) {
   with_profile<T>(name, [&](const auto& profile) {
