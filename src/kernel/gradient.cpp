@@ -3,8 +3,10 @@
 #include "gaussflow/kernel/direct.hpp"
 
 #include "kernel/differentiable.hpp"
+#include "kernel/direct/kernels.hpp"
 #include "kernel/direct_choice.hpp"
 #include "kernel/frame.hpp"
+#include "kernel/reference_blocks.hpp"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -70,7 +72,8 @@ Tensor difference_gradient(const Operands& operands, double tau) {
     for (std::int64_t n = 0; n < N; n += keys) {
       const std::int64_t length = std::min(keys, N - n);
       const Tensor difference = k.narrow(2, n, length) - q.narrow(1, m, count);
-      const Tensor phi = at::exp(difference.square().sum(-1, true) * (-tau / 2));
+      const Tensor phi =
+          reference_profile(q.narrow(1, m, count).squeeze(2), k.narrow(2, n, length).squeeze(1), tau).unsqueeze(-1);
       gradient.narrow(1, m, count) += at::matmul(v.narrow(1, n, length).transpose(1, 2).unsqueeze(1), phi * difference);
     }
   }
@@ -98,6 +101,8 @@ Tensor gauss_sum_gradient(const Tensor& q, const Tensor& k, const Tensor& v, con
   GradientOperands g = gradient_operands(operands, options);
   const at::ScalarType dtype = g.q.scalar_type();
   if (options.reduction == Reduction::automatic && !records_gradients({q, k, v}) && !operands.empty()) {
+    if (operands.C() == 1 && operands.D() <= direct::small_dim)  // from differences, in registers
+      if (const auto field = fused_field(operands, options)) return operands.restore(field->gradient.unsqueeze(2));
     const double radius = std::sqrt(frame_of(operands, options).rho);
     const double digits = dtype == at::kDouble ? 1 : 0x1p29;  // fp64 has them beside those of the result
     if (radius > largest_cancelling_radius * digits)

@@ -47,6 +47,11 @@ std::pair<Tensor, Tensor> exponents(const Tensor& q, const Tensor& k, double tau
   return {p, ((h1 * t1 - p) + h1 * t2 + h2 * t1) + h2 * t2 + l * t};
 }
 
+Tensor profile(const Tensor& q, const Tensor& k, double tau, bool exact) {
+  const auto [p, e] = exponents(q, k, tau, exact);
+  return (at::exp(-p) * (1 - e)).masked_fill_(at::lt(p, 708.0).logical_not(), 0.0);  // NaN: it overflowed
+}
+
 /// A few problems of the batch, all keys in blocks.
 Tensor of_part(const Tensor& q, const Tensor& k, const Tensor& v, double tau, bool exact, std::int64_t side) {
   Tensor s = at::empty({q.size(0), q.size(1), v.size(2)}, q.options());
@@ -56,9 +61,7 @@ Tensor of_part(const Tensor& q, const Tensor& k, const Tensor& v, double tau, bo
     Tensor hi = at::zeros({q.size(0), count, v.size(2)}, q.options()), lo = at::zeros_like(hi);
     for (std::int64_t n = 0; n < k.size(1); n += side) {
       const std::int64_t length = std::min(side, k.size(1) - n);
-      const auto [p, e] = exponents(block, k.narrow(1, n, length), tau, exact);
-      const Tensor phi = (at::exp(-p) * (1 - e)).masked_fill_(at::lt(p, 708.0).logical_not(), 0.0);  // NaN: it overflowed
-      add(hi, lo, at::bmm(phi, v.narrow(1, n, length)));
+      add(hi, lo, at::bmm(profile(block, k.narrow(1, n, length), tau, exact), v.narrow(1, n, length)));
     }
     const Tensor sum = hi + lo;
     s.narrow(1, m, count).copy_(at::where(at::isfinite(sum), sum, hi));
@@ -67,6 +70,8 @@ Tensor of_part(const Tensor& q, const Tensor& k, const Tensor& v, double tau, bo
 }
 
 }  // namespace
+
+Tensor reference_profile(const Tensor& q, const Tensor& k, double tau) { return profile(q, k, tau, true); }
 
 Tensor reference_blocks(const Tensor& q, const Tensor& k, const Tensor& v, double tau, ReferenceAccuracy accuracy) {
   constexpr std::int64_t side = 1024;  // pairs of a block: a million, and ten arrays of them at once

@@ -232,6 +232,27 @@ TEST_CASE("a few pairs that are far apart keep the contract: nothing averages th
   }
 }
 
+TEST_CASE("one pair in 33 dimensions keeps the contract beside keys that are far") {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    for (int i = 0; i < 300; ++i) {
+      const auto along = [i](int which, double length) {
+        const Tensor x = normal({5, Stream::data, static_cast<std::uint64_t>(3 * i + which)}, 1, 33);
+        return x / x.norm() * length;
+      };
+      const Tensor q = along(0, 30).to(type), k = at::cat({q + along(1, 5.5).to(type), along(2, 30).to(type)});
+      long double square = 0;
+      for (int d = 0; d < 33; ++d) {
+        const long double x = static_cast<long double>(q[0][d].item<double>()) - k[0][d].item<double>();
+        square += x * x;
+      }
+      const long double want = std::exp(-square / 2),
+                        got = direct_gauss_sum(q, k, at::ones({2, 1}, q.options()), 1.0).item<double>();
+      CAPTURE(i);
+      CHECK(static_cast<double>(std::abs(got - want) / want) < 32 * eps(type));
+    }
+  }
+}
+
 TEST_CASE("a pair below the range of the exponential counts where its value brings it back") {
   const Tensor q = at::zeros({1, 1}, at::kFloat), k = tensor_from({13.3}, 1, 1).to(at::kFloat);
   const double x = k.item<double>();

@@ -126,6 +126,15 @@ TEST_CASE("eq. 8, autograd through attention and the formula agree") {
   CHECK(distance(gauss_sum_gradient(x.q, x.k, x.v, {.tau = 0.8}).detach().squeeze(2), expected) < 1e-13);
 }
 
+TEST_CASE("the gradient at a key is what the others make of it") {
+  for (const auto dtype : {at::kDouble, at::kFloat}) {
+    const Tensor q = tensor_from({7.3}, 1, 1).to(dtype), k = tensor_from({7.3, 0.1}, 2, 1).to(dtype);
+    const double gap = (k[1] - q[0]).to(at::kDouble).item<double>();
+    const double found = gauss_sum_gradient(q, k, at::ones({2, 1}, q.options()), {}).item<double>();
+    CHECK(found == doctest::Approx(gap * std::exp(-gap * gap / 2)).epsilon(32 * contract::eps(dtype)));
+  }
+}
+
 TEST_CASE("gradients of a cloud with far parts keep the contract") {
   for (const auto dtype : {at::kDouble, at::kFloat})
     for (const double far : {30.0, 300.0, 1e4, 1e6, 1e9}) {

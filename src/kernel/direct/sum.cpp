@@ -41,26 +41,31 @@ struct Rows {
 
 /// Where a sum is at least this times Σ |v|, its terms have at most 24 bits t of Φ = 2^-t on average (−Φ log Φ is concave in
 /// Φ). A bit carries up to 1.4 eps (a difference, counted twice, its square and the scale, of half an eps each), so that their
-/// errors stay below 34 eps at the very worst. Points that are rounded to another type leave 16 bits (direct.cpp).
+/// errors stay below 34 eps at the very worst. Points that are rounded to another type leave 16 bits (direct.cpp). Squares of
+/// many coordinates are added one by one, which costs a pair three times that; of few keys one pair may be all there is of a
+/// sum, so that it has to reach 2^-12 of a key's value.
 template <class T, class In>
-constexpr double faint = std::is_same_v<T, In> || sizeof(T) == 8 ? 0x1p-24 : 0x1p-16;
+double faint(std::int64_t N) {
+  return std::max(std::is_same_v<T, In> || sizeof(T) == 8 ? 0x1p-24 : 0x1p-16, 0x1p-12 / static_cast<double>(N));
+}
 
 /// Whether terms of a row that are far away may show in its sums: evaluated again, it would be better. A sum of 0 has no
 /// terms of 2^-126 or more in units; it is right but where values above 1 bring such terms into the range of numbers.
 template <class T, class In>
-bool is_faint(Kind kind, const KeyStore<T>& store, const double* totals) {
+bool is_faint(const Problem<In>& p, const KeyStore<T>& store, const double* totals) {
+  const double limit = faint<T, In>(p.N);
   const auto at = [totals](int c) { return std::abs(totals[c * group_size]); };
-  if (kind == Kind::sum) {
+  if (p.kind == Kind::sum) {
     for (int c = 0; c < store.outputs; ++c) {
       const bool may_be_zero = sizeof(T) == 8 || store.units[c] <= 1;
-      if (at(c) < faint<T, In> * store.sizes[c] && (at(c) > 0 || !may_be_zero)) return true;
+      if (at(c) < limit * store.sizes[c] && (at(c) > 0 || !may_be_zero)) return true;
     }
     return false;
   }
-  if (kind == Kind::field || !store.frame.small) return at(store.outputs - 1) < faint<T, In> * store.sizes.back();
+  if (p.kind == Kind::field || !store.frame.small) return at(store.outputs - 1) < limit * store.sizes.back();
   double largest = 0;
   for (int c = 0; c < store.outputs; ++c) largest = std::max(largest, at(c));
-  return largest < faint<T, In> * store.sizes.back();
+  return largest < limit * store.sizes.back();
 }
 
 /// Whether faint rows are to be found: where a second evaluation would be better than the first.
@@ -184,7 +189,7 @@ void kernel_sum(const Problem<In>& p, const Output<In>& out) {
     for (std::int64_t m = 0; m < rows.count; ++m) {
       const double* row = totals + m / group_size * store.outputs * group_size + m % group_size;
       write_row(p, out, store, rows.batch, rows.first + m, row);
-      if (!faint_rows.empty()) faint_rows[rows.batch * p.M + rows.first + m] = is_faint<T, In>(p.kind, store, row);
+      if (!faint_rows.empty()) faint_rows[rows.batch * p.M + rows.first + m] = is_faint<T, In>(p, store, row);
     }
   };
 
