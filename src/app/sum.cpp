@@ -68,14 +68,6 @@ double tau_of(const io::ArrayFile& file) {
   return *tau;
 }
 
-/// So few products that evaluating them costs nothing: what is said of such a sum has been tried. Named reductions compare
-/// sums of at most this size with the reference.
-bool is_small(const Tensor& q, const Tensor& k, const Tensor& v) {
-  return static_cast<double>(q.numel() / q.size(-1)) * static_cast<double>(k.size(-2)) *
-             static_cast<double>(q.size(-1) + v.size(-1)) <=
-         0x1p22;
-}
-
 /// log2 of how much the numbers on the way to the gradient may exceed Σ|v|.
 double gradient_growth(const Tensor& q, const Tensor& k, double tau) {
   const auto largest = [](const Tensor& x) { return x.numel() == 0 ? 0.0 : x.abs().max().item<double>(); };
@@ -111,7 +103,7 @@ ExitCode sum(const SumArguments& arguments) {
   BlockSum s(keys.count(), inside), gradient(keys.count(), inside);
   const auto evaluate = [&](const Tensor& k, const Tensor& v) {
     choices.add(choose(q, k, v, options));
-    if (arguments.out.empty() && !is_small(q, k, v)) return;
+    if (arguments.out.empty() && !checked_whole(q, k, v)) return;  // costs nothing: what is said of it has been tried
     s.add(v, 0, [&](const Tensor& values) { return gauss_sum(q, k, values, options); });
     if (arguments.gradient)
       gradient.add(v, gradient_growth(q, k, options.tau),

@@ -98,8 +98,8 @@ ValueAndGradient gauss_sum_with_gradient(const Tensor& q, const Tensor& k, const
 
 Tensor gauss_sum_gradient(const Tensor& q, const Tensor& k, const Tensor& v, const GaussSumOptions& options) {
   const Operands operands = checked_operands(q, k, v, options.tau);
-  GradientOperands g = gradient_operands(operands, options);
-  const at::ScalarType dtype = g.q.scalar_type();
+  const at::ScalarType dtype = result_dtype(operands);
+  bool wide = false;  // fp32 loses digits that fp64 keeps
   if (options.reduction == Reduction::automatic && !records_gradients({q, k, v}) && !operands.empty()) {
     if (operands.C() == 1 && operands.D() <= direct::small_dim)  // from differences, in registers
       if (const auto field = fused_field(operands, options)) return operands.restore(field->gradient.unsqueeze(2));
@@ -107,12 +107,13 @@ Tensor gauss_sum_gradient(const Tensor& q, const Tensor& k, const Tensor& v, con
     const double digits = dtype == at::kDouble ? 1 : 0x1p29;  // fp64 has them beside those of the result
     if (radius > largest_cancelling_radius * digits)
       return operands.restore(difference_gradient(operands, options.tau).to(dtype));
-    if (radius > largest_cancelling_radius && dtype != at::kDouble) {
-      const auto exact = [](const Tensor& t) { return t.to(at::kDouble); };
-      g = gradient_operands({exact(operands.q), exact(operands.k), exact(operands.v), operands.batched},
-                            {.tau = options.tau});
-    }
+    wide = radius > largest_cancelling_radius && dtype != at::kDouble;
   }
+  const auto exact = [](const Tensor& t) { return t.to(at::kDouble); };
+  const GradientOperands g =
+      wide ? gradient_operands({exact(operands.q), exact(operands.k), exact(operands.v), operands.batched},
+                               {.tau = options.tau})
+           : gradient_operands(operands, options);
   const Tensor tau = at::scalar_tensor(options.tau, at::kDouble);
   const std::int64_t block = gradient_block(operands.D());
   if (operands.C() == 0) return operands.restore(at::zeros({operands.B(), operands.M(), 0, operands.D()}, g.q.options()));

@@ -4,6 +4,7 @@
 #include "gaussflow/core/machine_eps.hpp"
 #include "gaussflow/core/text.hpp"
 #include "gaussflow/kernel/attention.hpp"
+#include "gaussflow/kernel/gauss_sum.hpp"
 #include "gaussflow/kernel/reference.hpp"
 
 #include "kernel/direct_choice.hpp"
@@ -145,7 +146,9 @@ double allowed_error(at::ScalarType dtype, double rho) { return is_half(dtype) ?
 /// Sums so small that evaluating them twice costs nothing. On them rounding errors do not average out and a bound that always
 /// holds is coarse, so the error itself decides. Of larger ones some rows are evaluated twice: keys that repeat make the same
 /// error many times, which no bound by range and size foresees.
-bool can_be_checked(const Operands& o) { return o.B() * o.M() * o.N() * (o.D() + o.C()) <= std::int64_t{1} << 22; }
+bool can_be_checked(const Operands& o) {
+  return static_cast<double>(o.B() * o.M()) * static_cast<double>(o.N()) * static_cast<double>(o.D() + o.C()) <= 0x1p22;
+}
 
 }  // namespace
 
@@ -253,6 +256,10 @@ Plan plan_for(const Operands& operands, const GaussSumOptions& options) {
   if (reduction == reference) why = "as asked";
   if (why.empty()) why = "no faster reduction takes this device, type and range";
   return {{reference, AttentionBackend::automatic, at::kDouble, why}, {}, {}};
+}
+
+bool checked_whole(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return can_be_checked(checked_operands(q, k, v, 1.0));
 }
 
 void check_sum(const Plan& plan, const Tensor& sums, const Operands& operands, const GaussSumOptions& options) {

@@ -38,8 +38,12 @@ ValueAndGradient gauss_sum_with_gradient(const Tensor& q, const Tensor& k, const
 
 /// The gradient of every channel, [B?, M, C, D], in blocks of channels.
 ///
-/// Error    like a sum's, against τ Σ Φ|v| ‖k − q‖ in the 2-norm, by the automatic reduction and outside autograd: where points
-///          are over 64/√τ from their centre it is formed in fp64, and in fp64 from the differences, D times slower.
+/// Error    like a sum's, against τ Σ Φ|v| (‖k − q‖ + 1/√τ) in the 2-norm (C = 1 and D ≤ 4: without the 1/√τ), by the automatic
+///          reduction and outside autograd: where points are over 64/√τ from their centre it is formed in fp64, and in fp64
+///          from the differences, D times slower.
 Tensor gauss_sum_gradient(const Tensor& q, const Tensor& k, const Tensor& v, const GaussSumOptions& options);
+
+/// Whether a sum is so small that a named reduction holds all of it, not only some rows, against the reference.
+bool checked_whole(const Tensor& q, const Tensor& k, const Tensor& v);
 
 }  // namespace gaussflow
